@@ -14,11 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,13 @@ from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 # As the workers do; one process with the threads of two would not be one.
 os.environ.update(numeric_environment())
 
+from benchmarks.function_engine import FunctionEngine  # noqa: E402
 from phistack.ensemble.batch import RunSettings, deidentify  # noqa: E402
-from phistack.ensemble.batch.workers.detector import Detector, load_detector  # noqa: E402
+from phistack.ensemble.bundles.bundle import load_bundle  # noqa: E402
 from phistack.ensemble.deidentification import Policy  # noqa: E402
+from phistack.ensemble.engine import Engine  # noqa: E402
 from phistack.ensemble.stacking.candidates import Decision  # noqa: E402
-from phistack.features.documents import Document, Span  # noqa: E402
-from phistack.features.labels import LabelSet  # noqa: E402
+from phistack.features.documents import Span  # noqa: E402
 from phistack.features.writing import write_json  # noqa: E402
 
 _MILLIONS = 13
@@ -79,7 +81,7 @@ def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy
     figures: dict[str, Any] = {}
     for jobs in (1, 2):
         settings = RunSettings(
-            source, folder / f"out-{jobs}{source.suffix}", model, Policy.named(policy), jobs=jobs, load=load_detector
+            source, folder / f"out-{jobs}{source.suffix}", model, Policy.named(policy), jobs=jobs, load=load_bundle
         )
         begin = time.monotonic()
         summary = deidentify(settings)
@@ -114,7 +116,7 @@ def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: st
         model or _no_bundle(folder),
         Policy.named(policy),
         jobs=jobs,
-        load=load_detector if model else _patterns,
+        load=load_bundle if model else _patterns,
     )
     with _sampled() as samples:
         begin = time.monotonic()
@@ -209,17 +211,12 @@ def _table(seconds: float, curves: dict[str, list[int]]) -> list[str]:
     return lines
 
 
-def _patterns(path: Path) -> Detector:
-    """A detector that costs nothing, so that what is measured is the runner."""
-    import re
-
+def _patterns(path: Path) -> Engine:
+    """An engine that costs nothing, so that what is measured is the runner."""
     date = re.compile(r"\d\d/\d\d/\d{4}")
-
-    def decide(document: Document) -> list[Decision]:
-        return [Decision(Span(m.start(), m.end(), "DATE"), 1.0, True, ()) for m in date.finditer(document.text)]
-
-    find: Callable[[Any], Iterator[list[Decision]]] = lambda documents: map(decide, documents)  # noqa: E731
-    return Detector(LabelSet.named("i2b2-2014"), "en", find)
+    return FunctionEngine(
+        lambda note: [Decision(Span(m.start(), m.end(), "DATE"), 1.0, True, ()) for m in date.finditer(note.text)]
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.carriers import carry
-from phistack.ensemble.tasks.engines import train_with_report
+from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError
@@ -170,11 +170,11 @@ def main() -> None:
         print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.2f} MB")
     bundle = arguments.measure or arguments.out
     if arguments.choosers:
-        engine = load_bundle(bundle, cascade=False)
+        engine = load_bundle(bundle).with_options(cascade=False)
         for name, gold in wanted.others():
             Console(width=120).print(engine_on(name, gold, engine).table().rich())
         return
-    for row in wanted.measure(load_bundle(bundle).recalling(arguments.recall)):
+    for row in wanted.measure(load_bundle(bundle).with_options(recall=arguments.recall)):
         print(f"{row['corpus']}: {row['figure']} {row['value']}")
 
 

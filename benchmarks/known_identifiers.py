@@ -97,12 +97,12 @@ def main() -> None:
 
 
 def _systems(roster: Roster, model: Path | None) -> Iterator[tuple[str, Decide]]:
-    nothing: Decide = lambda notes: ([] for _ in notes)  # noqa: E731
-    yield "roster alone", KnownIdentifiers(roster, RecordSearch(LabelSet.named("i2b2-2014"), "en")).over(nothing)
+    alone = KnownIdentifiers(roster, RecordSearch(LabelSet.named("i2b2-2014"), "en"))
+    yield "roster alone", lambda notes: (alone.added(note, []) for note in notes)
     if model is not None:
         engine = load_bundle(model)
         yield "engine alone", engine.decide
-        yield "both", engine.with_known(roster).decide
+        yield "both", engine.with_options(roster=roster).decide
 
 
 def write_roster(patients: Iterable[Patient], path: Path) -> Path:

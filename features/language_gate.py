@@ -1,29 +1,31 @@
-"""Which notes an engine can read: not binary, in its scripts, in its languages.
+"""Which notes an engine can read: text, in its scripts, in its languages.
 
     gate = LanguageGate.fit(training_texts, "en")
-    gate.objection("Potilas kertoi kivusta rinnassa.")     "its language seems to be fi, the engine was trained on ..."
-    gate.objection("Pt c/o CP x 3d.")                      "", as it is right, or too short to judge
+    gate.objection("Potilas kertoi kivusta rinnassa.")     "it has text in Finnish (fi), and the engine ..."
+    gate.objection("Pt c/o CP x 3d.")                      "": nothing is wrong, or too little to judge
+    gate.passages("Seen today. Пациент жалуется.")         what the engine must not read within a note
 
-A note that an engine cannot read would pass unhurt, with every name in it, so it is held back. The limits are learned
-from the training notes, so that at most one in 1,000 notes like those is held back.
+Text that an engine cannot read would come out as it is, with every name in it. The limits are learned from the training
+notes, so that at most one in 1,000 notes like those is held back.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from phistack.features.errors import BundleError
-from phistack.features.languages import LATIN, foreign_letters, furthest, language_near, scripts_of
+from phistack.features.languages import LATIN, foreign_letters, language_name, language_near, scripts_of
+from phistack.features.passages import Passage, foreign_passages
 from phistack.features.plain_view import plain_text
 from phistack.features.saved_files import SavedFiles
 from phistack.features.writing import write_json
 
-LIFTED_BY = "--any-language"
+LIFTED_BY = "--other-languages read"
 """The option that lets every note through."""
 
 _NOT_TEXT = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufffd]")
@@ -33,7 +35,7 @@ _MOST_NOT_TEXT = 0.05
 _LEAST_DISTANCE = 6.0
 _MOST_DISTANCE = 12.0
 _LEAST_FOREIGN = 0.25
-_MOST_FOREIGN = 0.9
+_MOSTLY = 0.5
 _ONE_IN = 1000
 _MARGIN = 1.5
 _OWN_SCRIPT = 0.05
@@ -46,7 +48,7 @@ class _GateState(TypedDict):
 
     languages: list[str]
     scripts: list[str]
-    foreign: float
+    foreign: NotRequired[float]
     distance: float
     html: NotRequired[bool]
 
@@ -57,14 +59,12 @@ class LanguageGate:
 
     :param languages: in which notes may be, as ISO 639-1 codes; the first is the engine's own.
     :param scripts: as in `features.languages`.
-    :param foreign: the greatest share of letters in other scripts, in [0, 1].
-    :param distance: the greatest distance of any stretch from all of the languages; see `features.languages`.
+    :param distance: the greatest distance of a passage from all of the languages; see `features.languages`.
     :param html: whether texts are read without the markup of HTML.
     """
 
     languages: tuple[str, ...]
     scripts: tuple[str, ...] = (LATIN,)
-    foreign: float = _LEAST_FOREIGN
     distance: float = _LEAST_DISTANCE
     html: bool = False
 
@@ -74,43 +74,49 @@ class LanguageGate:
         return cls(_ALIKE.get(language, (language,)))
 
     @classmethod
-    def fit(cls, texts: Iterable[str], language: str, *, html: bool = False) -> LanguageGate:
+    def fit(
+        cls, texts: Iterable[str], language: str, *, html: bool = False, is_known: Callable[[str], bool] | None = None
+    ) -> LanguageGate:
         """Learn from right notes what is let through.
 
         :param texts: of the training notes.
         :param language: of the engine, as an ISO 639-1 code.
+        :param is_known: whether a word is in the notes of enough other patients.
         """
         plain = [plain_text(text, html=html) for text in texts]
-        scripts = (LATIN, *sorted(_common_scripts(plain)))
-        languages = _with_common_languages(plain, _ALIKE.get(language, (language,)))
-        foreign = _limit([foreign_letters(text, scripts).share for text in plain])
-        distance = _limit([furthest(text, languages)[1] for text in plain])
-        return cls(
-            languages,
-            scripts,
-            min(_MOST_FOREIGN, max(_LEAST_FOREIGN, foreign)),
-            min(_MOST_DISTANCE, max(_LEAST_DISTANCE, distance)),
-            html,
-        )
+        gate = cls(_ALIKE.get(language, (language,)), (LATIN, *sorted(_common_scripts(plain))), html=html)
+        found = [gate.passages(text, is_known) for text in plain]
+        others = Counter(other for passages in found for other in {p.language for p in passages if p.distance})
+        common = sorted(other for other, n in others.items() if n > max(1, len(plain) / _ONE_IN))
+        gate = replace(gate, languages=(*gate.languages, *common))
+        far = [max((p.distance for p in gate.passages(text, is_known)), default=0.0) for text in plain]
+        return replace(gate, distance=min(_MOST_DISTANCE, max(_LEAST_DISTANCE, _limit(far))))
 
-    def objection(self, text: str) -> str:
-        """Why the engine cannot read a note, without a word of it; nothing if it can, or the note does not show it."""
+    def not_text(self, text: str) -> str:
+        """Why a note is no text; nothing if it is one."""
         if len(_NOT_TEXT.findall(text)) > _MOST_NOT_TEXT * len(text):
             return f"it is not text, but binary data or in another encoding; {LIFTED_BY} lifts this"
-        text = plain_text(text, html=self.html)
-        script, share = foreign_letters(text, self.scripts)
-        if share > self.foreign:
-            return (
-                f"{share:.0%} of its letters are {_script(script)}, the engine was trained on "
-                f"{' and '.join(map(_script, self.scripts))}; {LIFTED_BY} lifts this"
-            )
-        language, distance = furthest(text, self.languages)
-        if distance > self.distance:
-            return (
-                f"its language seems to be {language}, the engine was trained on {' and '.join(self.languages)}; "
-                f"{LIFTED_BY} lifts this"
-            )
         return ""
+
+    def passages(self, text: str, is_known: Callable[[str], bool] | None = None) -> list[Passage]:
+        """The passages of a note in its plain view that the engine cannot read, in order.
+
+        :param is_known: as for `foreign_passages`.
+        """
+        return foreign_passages(text, self.languages, self.scripts, self.distance, is_known)
+
+    def reason(self, passages: Sequence[Passage]) -> str:
+        """Why a note is held back for its passages."""
+        found = " and ".join(dict.fromkeys(f"{language_name(p.language)} ({p.language})" for p in passages))
+        read = " and ".join(map(language_name, self.languages))
+        return f"it has text in {found}, and the engine reads {read}; {LIFTED_BY} lifts this"
+
+    def objection(self, text: str, is_known: Callable[[str], bool] | None = None) -> str:
+        """Why the engine cannot read most of a note, without a word of it; nothing if it can."""
+        plain = plain_text(text, html=self.html)
+        passages = self.passages(plain, is_known)
+        is_unread = mostly_in(plain, passages)
+        return self.not_text(text) or (self.reason(passages) if is_unread else "")
 
     def save(self, folder: Path) -> None:
         """Write `language_gate.json`."""
@@ -120,16 +126,22 @@ class LanguageGate:
     def load(cls, files: SavedFiles) -> LanguageGate:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
         state = files.json(_FILE, _GateState)
-        if not state["languages"] or not state["scripts"] or not 0 <= state["foreign"] <= 1 or state["distance"] < 0:
+        if not state["languages"] or not state["scripts"] or state["distance"] < 0:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
-        limits = (state["foreign"], state["distance"], state.get("html", False))
-        return cls(tuple(state["languages"]), tuple(state["scripts"]), *limits)
+        return cls(tuple(state["languages"]), tuple(state["scripts"]), state["distance"], state.get("html", False))
+
+
+def mostly_in(text: str, passages: Iterable[Passage]) -> bool:
+    """Whether more than half of the letters of a text are in some passages of it."""
+    n_inside = sum(c.isalpha() for passage in passages for c in text[passage.start : passage.end])
+    return n_inside > _MOSTLY * sum(map(str.isalpha, text))
 
 
 def languages_of(texts: Iterable[str], likely: Collection[str]) -> Counter[str]:
     """How many texts are in which language, or in the letters of which script but Latin, as `features.languages` names.
 
-    :param likely: ISO 639-1 codes; what is no further from one of these than a gate lets through is in that.
+    :param likely: ISO 639-1 codes; what is no further from one of these than a gate lets through is in that. A mapping
+        says which engine reads each, as languages of one engine need not be distinguished.
     :returns: nothing of a text that does not show a language.
     """
     return Counter(filter(None, (_language(plain_text(text), likely) for text in texts)))
@@ -140,13 +152,6 @@ def _language(text: str, likely: Collection[str]) -> str:
     return script if share > _LEAST_FOREIGN else language_near(text, likely, _LEAST_DISTANCE)
 
 
-def _with_common_languages(texts: Sequence[str], languages: tuple[str, ...]) -> tuple[str, ...]:
-    """The languages, and any other in which more than one note is, or a part of it."""
-    found = (furthest(text, languages) for text in texts)
-    others = Counter(other for other, distance in found if distance > _LEAST_DISTANCE)
-    return languages + tuple(sorted(other for other, n in others.items() if n > max(1, len(texts) / _ONE_IN)))
-
-
 def _common_scripts(texts: Sequence[str]) -> set[str]:
     """Scripts other than Latin in which words of more than one note are written."""
     counts: Counter[str] = Counter()
@@ -155,10 +160,6 @@ def _common_scripts(texts: Sequence[str]) -> set[str]:
             others = scripts_of(text) - {script}
             counts[script] += foreign_letters(text, others).share > _OWN_SCRIPT
     return {script for script, n in counts.items() if n > max(1, len(texts) / _ONE_IN)}
-
-
-def _script(name: str) -> str:
-    return {"CJK": "Chinese"}.get(name, name.capitalize())
 
 
 def _limit(values: Sequence[float]) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,12 +32,16 @@ _BLOCK = 500
 _MOST_BLOCKS = 100
 _STRETCH = 200
 _LEAST = 12
-_NO_LANGUAGE = "zxx"
+# No language, and that of anatomy and of prescriptions in notes of all languages.
+_NO_LANGUAGES = ("zxx", "la")
 # So far apart, two languages are distinguished: sentences of notes and questions in five languages are further from the
 # second nearest of these than 5, and lists of abbreviations nearer than 1.5.
 _CLEAR = 3.0
 # Letters that stand for figures and units in texts of any script.
 _NEUTRAL = ("FEMININE", "MASCULINE", "MICRO", "OHM", "KELVIN", "ANGSTROM", "MODIFIER", "SUPERSCRIPT", "SUBSCRIPT")
+
+
+_SCRIPT_NAMES = {"CJK": "Chinese", "HANGUL": "Korean"}
 
 
 class Foreign(NamedTuple):
@@ -56,10 +60,10 @@ def foreign_letters(text: str, scripts: Collection[str]) -> Foreign:
     if text.isascii():
         return Foreign("", 0.0)
     counts = Counter(text)
-    foreign = "".join(c for c in counts if not c.isascii() and c.isalpha() and _script(c) not in (*scripts, ""))
+    foreign = "".join(c for c in counts if not c.isascii() and c.isalpha() and script_of(c) not in (*scripts, ""))
     found: Counter[str] = Counter()
     for match in re.finditer(f"[{re.escape(foreign)}]+", text) if foreign else ():
-        script = _script(match[0][0])
+        script = script_of(match[0][0])
         found[script] += 0 if script == "GREEK" and len(match[0]) == 1 else len(match[0])
     if not found.total():
         return Foreign("", 0.0)
@@ -68,15 +72,41 @@ def foreign_letters(text: str, scripts: Collection[str]) -> Foreign:
 
 def scripts_of(text: str) -> set[str]:
     """The scripts of all letters."""
-    return {_script(c) for c in set(text) if c.isalpha()} - {""}
+    return {script_of(c) for c in set(text) if c.isalpha()} - {""}
 
 
 @lru_cache(maxsize=4096)
-def _script(letter: str) -> str:
+def script_of(letter: str) -> str:
+    """The script of a letter, as Unicode names it; empty for letters that are used in texts of any script."""
     if letter.isascii():
         return LATIN
     script = unicodedata.name(letter, "UNNAMED").split(" ")[0]
     return "" if script in _NEUTRAL else script
+
+
+def distance_of(text: str, languages: Collection[str]) -> float:
+    """How far a text, read as one stretch, is from the nearest of some languages; 0 if the detector knows none of them.
+
+    :param languages: ISO 639-1 codes.
+    """
+    scores = _scores(text)
+    own = [scores[language] for language in languages if language in scores]
+    return (max(scores.values()) - max(own)) / max(len(text.encode()), 1) ** 0.5 if own else 0.0
+
+
+def most_likely(text: str) -> str:
+    """The most likely language of a text, read as one stretch, as an ISO 639-1 code."""
+    scores = _scores(text)
+    return max(scores, key=scores.__getitem__)
+
+
+def language_name(language: str) -> str:
+    """A language in English: `Russian` for `ru`; for the name of a script, `Cyrillic letters`."""
+    if language.isupper():
+        return f"{_SCRIPT_NAMES.get(language, language.capitalize())} letters"
+    from babel import Locale
+
+    return str(Locale("en").languages.get(language, language))
 
 
 def stretches(text: str) -> list[str]:
@@ -123,15 +153,18 @@ def language_of(texts: Iterable[str]) -> str:
 def language_near(text: str, languages: Collection[str], distance: float) -> str:
     """The language in which most of a text is, where that is likely one of some.
 
-    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if that is not further than the distance.
+    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if that is not further than the distance. In
+        a mapping, languages with the same value need not be distinguished, as one engine reads them.
     :returns: an ISO 639-1 code; empty for a text that does not show a language, as one of abbreviations, which are as
         near to several.
     """
     votes: Counter[str] = Counter()
+    reader = languages if isinstance(languages, Mapping) else {language: language for language in languages}
     for stretch in stretches(text):
         scores, unit = _scores(stretch), len(stretch.encode()) ** 0.5
         best = max(scores, key=scores.__getitem__)
-        first, second = (*sorted(languages, key=lambda one: scores.get(one, -inf), reverse=True), "", "")[:2]
+        first, *others = (*sorted(languages, key=lambda one: scores.get(one, -inf), reverse=True), "")
+        second = next((other for other in others if reader.get(other) != reader.get(first)), "")
         if scores[best] - scores.get(first, -inf) > distance * unit:
             votes[best] += 1
         elif scores[first] - scores.get(second, -inf) > _CLEAR * unit:
@@ -142,7 +175,7 @@ def language_near(text: str, languages: Collection[str], distance: float) -> str
 # The choice of an engine and its language gate ask of the same stretches; a chunk of notes has about so many.
 @lru_cache(maxsize=1024)
 def _scores(stretch: str) -> dict[str, float]:
-    return {language: score for language, score in _detector().rank(stretch) if language != _NO_LANGUAGE}
+    return {language: score for language, score in _detector().rank(stretch) if language not in _NO_LANGUAGES}
 
 
 @lru_cache(maxsize=1)

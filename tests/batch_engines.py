@@ -1,4 +1,4 @@
-"""Detectors for the tests of batch runs, quick or faulty, which worker processes can import by this name."""
+"""Engines for the tests of batch runs, quick or faulty, which worker processes can import by this name."""
 
 import os
 import re
@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.workers.detector import Detector
+from benchmarks.function_engine import FunctionEngine
+from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Span
-from phistack.features.labels import LabelSet
 
 _PATTERNS = (
     ("DOCTOR", re.compile(r"(?<=Dr\. )\w+")),
@@ -34,26 +34,22 @@ def _decisions(document: Any) -> Any:
     ]
 
 
-def _detector(decide: Any) -> Detector:
-    return Detector(LabelSet.named("i2b2-2014"), "en", lambda documents: map(decide, documents))
-
-
-def quick(path: Path) -> Detector:
+def quick(path: Path) -> Engine:
     """Finds names and dates by patterns."""
-    return _detector(_decisions)
+    return FunctionEngine(_decisions)
 
 
-def slow(path: Path) -> Detector:
+def slow(path: Path) -> Engine:
     """The same, a thousandth of a second a note."""
 
     def decide(document: Any) -> Any:
         time.sleep(0.001)
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)
 
 
-def faulty(path: Path) -> Detector:
+def faulty(path: Path) -> Engine:
     """Does what the note tells it: fails, waits, or makes its process die."""
 
     def decide(document: Any) -> Any:
@@ -65,10 +61,10 @@ def faulty(path: Path) -> Detector:
             os.kill(os.getpid(), signal.SIGKILL)
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)
 
 
-def waiting(path: Path) -> Detector:
+def waiting(path: Path) -> Engine:
     """Fails where the note says so, and waits as long as there is a file beside."""
 
     def decide(document: Any) -> Any:
@@ -78,20 +74,20 @@ def waiting(path: Path) -> Detector:
             time.sleep(60)
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)
 
 
-def dawdling(path: Path) -> Detector:
+def dawdling(path: Path) -> Engine:
     """Finds names and dates in a fiftieth of a second a note."""
 
     def decide(document: Any) -> Any:
         time.sleep(0.02)
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)
 
 
-def unlucky(path: Path) -> Detector:
+def unlucky(path: Path) -> Engine:
     """Its process is killed at the first four notes that hold the word, as if from outside: then no more."""
     deaths = path / "deaths"
     deaths.mkdir(exist_ok=True)
@@ -103,10 +99,10 @@ def unlucky(path: Path) -> Detector:
             os.kill(os.getpid(), signal.SIGKILL)
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)
 
 
-def deadly_machine(path: Path) -> Detector:
+def deadly_machine(path: Path) -> Engine:
     """Its process is killed at every note, as long as a file says so."""
 
     def decide(document: Any) -> Any:
@@ -114,10 +110,10 @@ def deadly_machine(path: Path) -> Detector:
             os.kill(os.getpid(), signal.SIGKILL)
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)
 
 
-def failing_second_pass(path: Path) -> Detector:
+def failing_second_pass(path: Path) -> Engine:
     """Finds PHI, and fails on what was redacted."""
 
     def decide(document: Any) -> Any:
@@ -125,4 +121,4 @@ def failing_second_pass(path: Path) -> Detector:
             raise RuntimeError
         return _decisions(document)
 
-    return _detector(decide)
+    return FunctionEngine(decide)

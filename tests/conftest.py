@@ -43,6 +43,6 @@ def phistack(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The detectors of `batch_engines`, under a name by which worker processes can import them."""
+    """The engines of `batch_engines`, under a name by which worker processes can import them."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return importlib.import_module("batch_engines")

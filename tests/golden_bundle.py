@@ -12,7 +12,7 @@ from typing import Any
 
 from phistack import Document, Engine, EngineSettings, load_bundle, synthesize
 from phistack.ensemble.bundles.files import PROTOCOL
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 
 GOLDEN = Path(__file__).parent / "golden" / f"bundle_protocol_{PROTOCOL}"
 SETTINGS = EngineSettings(

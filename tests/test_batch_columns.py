@@ -28,7 +28,7 @@ from phistack.ensemble.batch.formats.rows import Part
 from phistack.ensemble.batch.reports.terminal_summary import done, held_back
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
-from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.deidentification import Policy

@@ -22,13 +22,14 @@ from phistack.ensemble.batch.journal import DoneChunk, Journal
 from phistack.ensemble.batch.lock import locked
 from phistack.ensemble.batch.reports.audit import _START, _link
 from phistack.ensemble.batch.settings import read_struck
-from phistack.ensemble.batch.workers.detector import pieces
 from phistack.ensemble.batch.workers.job import NoteInput
 from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import EngineOptions
+from phistack.ensemble.engine.steps import stretches
 from phistack.ensemble.tools.progress import duration
 from phistack.features.errors import BundleError, CorpusError, SettingsError, StorageError
 
-KEY = b"0123456789abcdef" * 2
+KEY = b"8f3a5c1e9b7d2f4068acbd13579e2460"
 
 
 @pytest.fixture
@@ -297,7 +298,7 @@ def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_aske
         ({"key": KEY}, "key"),
         ({"struck": frozenset({"ames"})}, "strike list"),
         ({"second_pass": False}, "second pass"),
-        ({"cascade": False}, "cascade"),
+        ({"options": EngineOptions(cascade=False)}, "cascade"),
     ):
         with pytest.raises(SettingsError, match=f"begun with another {what}"):
             deidentify(replace(run, **change))
@@ -437,7 +438,7 @@ def test_a_changed_output_is_found_by_the_audit(audited: Any) -> None:
 
 def test_the_seal_tells_a_log_that_was_made_anew(audited: Any, tmp_path: Path) -> None:
     key_file(tmp_path / "key", KEY)
-    key_file(tmp_path / "other", b"f" * 64)
+    key_file(tmp_path / "other", KEY[::-1])
     assert audit_run(audited.target, key_file=tmp_path / "key").sealed
     report = audit_run(audited.target, key_file=tmp_path / "other")
     assert not report.sealed and "seal" in report.problems[0]
@@ -475,7 +476,7 @@ def test_a_note_of_five_megabytes_comes_out(run: RunSettings) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "a b\n\nc", "word " * 20, "x" * 95, "line\n" * 30])
 def test_pieces_of_a_long_note_are_the_note(text: Any) -> None:
-    found = pieces(text, 40)
+    found = stretches(text, 40)
     assert "".join(text[start:end] for start, end in found) == text
     assert all(end - start <= 40 for start, end in found) and len(found) >= 1
 

@@ -12,7 +12,7 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.files import PROTOCOL, read_manifest
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
@@ -104,7 +104,7 @@ def test_saving_asks_the_engine_nothing(trained: Any, tmp_path: Path, monkeypatc
         raise AssertionError("saving only saves")
 
     monkeypatch.setattr(Engine, "propose", asked)
-    monkeypatch.setattr(Engine, "weigh", asked)
+    monkeypatch.setattr(Engine, "decide_from", asked)
     save_bundle(engine, tmp_path / "engine", self_test=answers, trained_on={}, figures={})
     for part in ("self_test.json", "submodels/crf/model.crfsuite", "stacker/stacker.npz"):
         assert (tmp_path / "engine" / part).read_bytes() == (path / part).read_bytes()
@@ -122,7 +122,7 @@ def test_the_self_test_lets_each_submodel_propose_once_for_all_subsets(
     tables = engine.space.tables([NOTE])
     proposals = engine.propose(tables)
     for subset, decided in by_subset.items():
-        assert list(engine.weigh(tables, {name: proposals[name] for name in subset})) == decided
+        assert list(engine.decide_from(tables, {name: proposals[name] for name in subset})) == decided
 
 
 def test_the_manifest_says_nothing_of_tags_which_are_each_submodels_own(trained: Any, copy: Any) -> None:

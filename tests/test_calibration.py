@@ -20,7 +20,7 @@ from phistack.ensemble.evaluation.intervals import wilson
 from phistack.ensemble.experiments.calibrations import calibrations_of
 from phistack.ensemble.experiments.errors import analyse_errors
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet

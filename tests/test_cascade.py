@@ -1,6 +1,7 @@
 """Costly submodels that read only lines in doubt: what is read, what is decided, what it costs, how to turn it off."""
 
 import json
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.cascade import Cascade
-from phistack.ensemble.tasks.engines import score_on, train_bundle
+from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.trainer import train
 from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.table import FeatureTable
@@ -144,7 +145,7 @@ def test_lines_without_doubt_are_not_read_and_the_decisions_stay(trained: Any) -
     (wanted,) = model.asked
     assert sum(map(len, wanted)) == 6 * 12
     assert not any(lines[1:].any() for lines in wanted), "a line of plain prose was read"
-    assert found == [document.spans for document in engine.without_cascade().annotate(unseen)]
+    assert found == [document.spans for document in engine.with_options(cascade=False).annotate(unseen)]
     assert found == [document.spans for document in unseen]
 
 
@@ -152,7 +153,7 @@ def test_at_a_threshold_that_everything_passes_all_is_read_and_decided_as_withou
     everything = Cascade(("tbed",), 1e-12, 1e-300)
     engine, model = watched(trained[0], everything)
     unseen = notes(12, first=24).documents
-    assert answers(engine, unseen) == answers(engine.without_cascade(), unseen)
+    assert answers(engine, unseen) == answers(engine.with_options(cascade=False), unseen)
     assert all(lines.all() for lines in model.asked[0])
 
 
@@ -208,8 +209,8 @@ def test_a_bundle_keeps_it_and_can_be_loaded_without_it(trained: Any) -> None:
     unseen = notes(12, first=24).documents
     assert load_bundle(path).cascade == engine.cascade
     assert answers(load_bundle(path), unseen) == answers(engine, unseen)
-    off = load_bundle(path, cascade=False)
-    assert off.cascade is None and answers(off, unseen) == answers(engine.without_cascade(), unseen)
+    off = load_bundle(path).with_options(cascade=False)
+    assert answers(off, unseen) == answers(engine.with_options(cascade=False), unseen)
     assert load_bundle(path, only=("regex", "crf")).cascade is None
 
 
@@ -218,11 +219,12 @@ def test_an_older_bundle_has_none_and_reads_everything(path: Path) -> None:
     engine = load_bundle(path)
     assert engine.cascade is None
     documents = synthesize(1, seed=6).documents
-    assert answers(engine, documents) == answers(engine.without_cascade(), documents)
+    assert answers(engine, documents) == answers(engine.with_options(cascade=False), documents)
 
 
 def test_an_engine_without_it_has_a_bundle_without_it(trained: Any, tmp_path: Path) -> None:
-    off = trained[0].without_cascade()
+    off = copy(trained[0])
+    off.cascade = None
     save_bundle(off, tmp_path / "engine", self_test=self_test(off), trained_on={}, figures={})
     assert not (tmp_path / "engine" / "cascade").exists()
     assert load_bundle(tmp_path / "engine").cascade is None
@@ -230,8 +232,8 @@ def test_an_engine_without_it_has_a_bundle_without_it(trained: Any, tmp_path: Pa
 
 def test_the_self_test_checks_the_engine_as_it_annotates(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    decide = Cascade.decide
-    monkeypatch.setattr(Cascade, "decide", lambda self, *given: asked.append(1) or decide(self, *given))
+    judge = Cascade.judge
+    monkeypatch.setattr(Cascade, "judge", lambda self, *given: asked.append(1) or judge(self, *given))
     load_bundle(trained[1])
     assert asked
 
@@ -298,9 +300,9 @@ def test_the_commands_can_be_told_to_read_every_line(
 ) -> None:
     write_corpus(notes(2, first=24), tmp_path / "in.jsonl", format="jsonl")
     asked = []
-    decide = Cascade.decide
+    judge = Cascade.judge
     monkeypatch.setattr(
-        Cascade, "decide", lambda self, tables, *more: asked.append(len(tables)) or decide(self, tables, *more)
+        Cascade, "judge", lambda self, tables, *more: asked.append(len(tables)) or judge(self, tables, *more)
     )
     monkeypatch.setattr("phistack.ensemble.bundles.bundle.check_self_test", lambda *given: None)
     for command, *out in (("annotate", "a.jsonl"), ("explain",), ("deidentify", "d.jsonl")):

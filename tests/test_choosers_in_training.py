@@ -18,7 +18,7 @@ from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
 from phistack.ensemble.stacking.log_odds import LogOddsRegression
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus

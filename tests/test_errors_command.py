@@ -14,7 +14,7 @@ from phistack.ensemble.evaluation.criteria import criterion_named
 from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_scores, share_of_the_way
 from phistack.ensemble.experiments.errors import analyse_errors
 from phistack.ensemble.stacking.candidates import PooledCandidate
-from phistack.ensemble.tasks.engines import score_on, train_bundle
+from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError

@@ -31,7 +31,7 @@ from pathlib import Path
 from dataclasses import replace
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
 from tests.test_bundle import small_corpus

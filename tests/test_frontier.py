@@ -16,7 +16,7 @@ from phistack.ensemble.experiments.budget import by_score
 from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.experiments.speed import Run, measure_speed
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.documents import Corpus, Document, Span

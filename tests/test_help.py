@@ -20,12 +20,14 @@ from phistack.ensemble.command_line import choices
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.examples import EXAMPLES
 from phistack.ensemble.deidentification import STRATEGIES, Policy
+from phistack.ensemble.engine import Reading
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.thresholds import CHOICES
 from phistack.ensemble.views.explanation import print_explanation
 from phistack.features.documents import Document, Span
 from phistack.features.formats import FORMATS
 from phistack.features.labels import LabelSet
+from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate
 from phistack.submodels.registry import SUBMODELS, usual_names
 from tests.fixture_types import Phistack
@@ -75,7 +77,8 @@ def test_the_reasons_of_a_decision_are_whole_at_80_columns() -> None:
     span = Span(0, 4, "IDENTIFICATIONNUMBER")
     decision = Decision(span, 0.5, True, (Candidate(span, "regex", evidence=pattern),))
     console = Console(width=80, file=StringIO())
-    print_explanation(Document("x" * 30, "Ames"), [decision], console, show_text=True)
+    note = Document("x" * 30, "Ames")
+    print_explanation(Reading(note, plain_view(note), decisions=[decision]), console, show_text=True)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "…" not in shown
     assert pattern in re.sub(r"[\s│]", "", shown)

@@ -19,6 +19,7 @@ from benchmarks.known_identifiers import mentions_of, outcome, write_roster
 from benchmarks.known_identifiers import mistyped as mistyped_in
 from phistack.ensemble.batch import RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster, dates
 from phistack.ensemble.stacking.known.columns import label_of, role_of, roles
@@ -517,7 +518,7 @@ def test_a_bad_roster_leaves_nothing_behind(run: RunSettings) -> None:
 
 def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, tmp_path: Path) -> None:
     (tmp_path / "never.txt").write_text("garcia\nAnn Garcia\n1234567\n")
-    deidentify(replace(run, overruling=read_overruling(never=tmp_path / "never.txt")))
+    deidentify(replace(run, options=EngineOptions(overruling=read_overruling(never=tmp_path / "never.txt"))))
     texts = [json.loads(line)["text"] for line in run.target.read_text().splitlines()]
     assert texts[:2] == ["[PATIENT] fell; MRN [MEDICALRECORD].", "[PATIENT] is well. We hope so."]
 
@@ -531,7 +532,7 @@ def test_on_invented_notes_every_mention_of_the_record_is_proposed_and_hardly_an
     rng = random.Random(0)
     exact = [(note, mentions_of(note, patients[note.group])) for note in notes]
     for pairs in (exact, [mistyped_in(*pair, rng) for pair in exact]):
-        counts = outcome(pairs, known.over(lambda documents: ([] for _ in documents)))
+        counts = outcome(pairs, lambda notes: (known.added(note, []) for note in notes))
         assert counts.proposed == counts.mentions > 200
         assert counts.accepted > 0.85 * counts.mentions
         assert counts.false_hits < 0.04 * counts.mentions

@@ -2,9 +2,10 @@
 
 import json
 import shutil
+import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,16 +15,22 @@ from hypothesis import strategies as st
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.files import file_hash
 from phistack.ensemble.bundles.self_test import self_test
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.bundles.shipped import shipped_engine
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features import languages
+from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError
-from phistack.features.language_gate import LanguageGate, languages_of
+from phistack.features.language_gate import LanguageGate
 from phistack.features.languages import language_of
+from phistack.features.letters import without_accents
 from tests.fixture_types import Phistack
 from tests.test_bundle import small_corpus
 
 ENGLISH = LanguageGate.of_language("en")
+ENGINES = {"english": "en", "german": "de", "spanish": "es", "dutch": "nl", "swedish": "sv"}
+PASSAGES = tomllib.loads((Path(__file__).parents[1] / "benchmarks" / "faults" / "passages.toml").read_text("utf-8"))
 NOTE = "Seen by Dr. Gorse on 05/12/2019.\nPlan: rest and fluids. Call Dr. Gorse."
 LONG = "The patient was admitted with chest pain and was discharged home in good condition after three days of rest. "
 WRONG = {
@@ -31,10 +38,10 @@ WRONG = {
     "es": "Dolor torácico desde hace tres días, sin fiebre ni tos. Acude con su hija.",
     "de": "Der Patient klagt über Brustschmerzen seit drei Tagen, Fieber besteht nicht.",
     "sv": "PATIENTEN SÖKER FÖR BRÖSTSMÄRTA SEDAN TRE DAGAR, INGEN FEBER",
-    "pt": 5 * LONG + "O paciente foi internado com dor no peito e teve alta em bom estado depois de três dias. " * 5,
-    "Chinese": "患者张伟，男，65岁，因胸痛入院。BP 120/80 mmHg。",
-    "Cyrillic": "Пациент Иван Петров, 65 лет, поступил с болью в груди.",
-    "Greek": "Seen on 05/12/2019. Ο ασθενής Νίκος Παπαδόπουλος εισήχθη με πόνο στο στήθος.",
+    "pt": LONG + "O paciente foi internado com dor no peito e teve alta em bom estado depois de três dias. " * 5,
+    "zh": "患者张伟，男，65岁，因胸痛入院。BP 120/80 mmHg。",
+    "ru": "Пациент Иван Петров, 65 лет, поступил с болью в груди.",
+    "el": "Seen on 05/12/2019. Ο ασθενής Νίκος Παπαδόπουλος εισήχθη με πόνο στο στήθος.",
     "binary": "PK\x03\x04\x14\0\0\0\x08\0\xb5\x8f",
     "another encoding": "P\ufffd\ufffdtsch, K\ufffdhn",
 }
@@ -45,29 +52,91 @@ RIGHT = (
     "PATIENT ADMITTED FOR CHEST PAIN. NO FEVER. DISCHARGED HOME IN GOOD CONDITION ON ASPIRIN AND METOPROLOL",
     "TNF-α 3 µg, β-blocker, γ-GT 21 U/l, 5º día",
     "José Ángel Muñoz Ibáñez\nCalle de la Constitución 12, 28013 Madrid\nFelicitas Oppenheimer, Bad Mergentheim",
-    "Patient 张伟 was seen today by Dr. Ames for chest pain and went home without complaints.",
     "\ufeffPa\u00adtient was\u200b seen for chest pain, ｆｅｖｅｒ and cough, and went home.",
 )
 
 
-def test_what_the_choice_of_an_engine_has_ranked_the_gate_does_not_rank_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    detector, ranked = languages._detector(), []
-    counting = SimpleNamespace(rank=lambda stretch: ranked.append(stretch) or detector.rank(stretch))
-    monkeypatch.setattr(languages, "_detector", lambda: counting)
-    languages._scores.cache_clear()
-    notes = [8 * LONG, WRONG["es"], WRONG["pt"]]
-    assert languages_of(notes, ("en", "es")).keys() == {"en", "es"}
-    before = len(ranked)
-    objections = [ENGLISH.objection(note) for note in notes]
-    assert not objections[0] and all(objections[1:])
-    assert len(ranked) == before > len(notes)
+@cache
+def invented(language: str) -> str:
+    """An invented note of some length."""
+    return max((document.text for document in synthesize(20, seed=8, language=language).documents), key=len)
+
+
+@cache
+def shipped(name: str) -> Engine:
+    return load_bundle(shipped_engine(name))
+
+
+@given(language=st.sampled_from(sorted(PASSAGES)), engine=st.sampled_from(sorted(ENGINES)), at=st.integers(0, 60))
+def test_a_passage_that_no_engine_reads_is_found_whole_wherever_it_is(language: str, engine: str, at: int) -> None:
+    own = ENGINES[engine]
+    if language in shipped(engine).language_gate.languages:
+        return
+    lines, passage = invented(own).splitlines(), PASSAGES[language]
+    lines.insert(at % (len(lines) + 1), passage)
+    [reading] = shipped(engine).read([Document("n1", "\n".join(lines))])
+    start = reading.document.text.index(passage)
+    unread = {at for span in reading.unread for at in range(span.start, span.end)}
+    left = [i for i in range(start, start + len(passage)) if passage[i - start].isalpha() and i not in unread]
+    assert not left
+    assert not reading.objection
+
+
+@pytest.mark.parametrize("form", [str.title, str.upper, without_accents], ids=["title case", "capitals", "no accents"])
+@pytest.mark.parametrize("language", ["fr", "pl", "fi", "tr", "hu", "it"])
+def test_a_passage_in_title_case_in_capitals_or_without_accents_is_found(
+    form: Callable[[str], str], language: str
+) -> None:
+    passage = form(PASSAGES[language])
+    [reading] = shipped("english").read([Document("n1", f"{invented('en')}\n{passage}\nShe is well.")])
+    assert "".join(reading.document.text[s.start : s.end] for s in reading.unread).strip() == passage
+
+
+def test_a_few_foreign_letters_are_a_passage() -> None:
+    [reading] = shipped("english").read([Document("n1", f"{LONG}Patient 张伟 was seen. γ-GT 21, TNF-α normal.")])
+    assert reading.unread == (Span(len(LONG) + 8, len(LONG) + 10, "TEXT IN CHINESE LETTERS"),)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "nl", "no", "sv"])
+def test_notes_in_the_language_of_an_engine_have_no_passages(language: str) -> None:
+    engine = shipped(next(name for name, own in ENGINES.items() if own == ("sv" if language == "no" else language)))
+    found = [r.unread for r in engine.read(synthesize(40, seed=3, language=language).documents) if r.unread]
+    assert not found
+
+
+def test_a_passage_that_another_engine_reads_is_read_by_it() -> None:
+    spanish = "El paciente Anselmo Abedul acude por dolor. Su médica, la Dra. Rosa Lirio, le dio el alta ayer."
+    engine = shipped("english").with_options(others={"es": shipped("spanish")})
+    [reading] = engine.read([Document("n1", f"{LONG}\n{spanish}\nSeen by Dr. Gorse.")])
+    found = {reading.document.text[s.start : s.end]: s.label for s in reading.annotated.spans}
+    assert {"Anselmo Abedul", "Rosa Lirio", "Gorse"} <= found.keys() and {*found.values()} <= {*engine.label_set.labels}
+    assert not reading.unread
+
+
+def test_what_no_engine_reads_is_replaced_or_held_back_or_read(tmp_path: Path, phistack: Phistack) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "1.txt").write_text(f"{LONG * 3}\n{PASSAGES['pl']}\nSeen by Dr. Gorse.\n", encoding="utf-8")
+    (folder / "2.txt").write_text(LONG, encoding="utf-8")
+    status, out, _ = phistack("deidentify", folder, tmp_path / "out", "--model", "english")
+    text = (tmp_path / "out" / "1.txt").read_text(encoding="utf-8")
+    assert status == 0 and "[TEXT IN POLISH]\nSeen by Dr. [DOCTOR]" in text
+    assert "1 passage in a language that no engine reads was replaced whole: Polish" in out
+    status, _, err = phistack(
+        "deidentify", folder, tmp_path / "held", "--model", "english", "--other-languages", "hold"
+    )
+    assert status == 3 and "it has text in Polish (pl), and the engine reads English" in err
+    phistack(
+        "deidentify", folder, tmp_path / "read", "--model", "english", "--other-languages", "read", "--policy", "tag"
+    )
+    assert "Pacjent" in (tmp_path / "read" / "1.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_note_that_an_engine_cannot_read_is_held_back_with_the_reason(what: str) -> None:
     reason = ENGLISH.objection(WRONG[what])
-    assert (what if what not in ("binary", "another encoding") else "binary data or in another encoding") in reason
-    assert reason.endswith("--any-language lifts this")
+    assert (f"({what})" if len(what) == 2 else "binary data or in another encoding") in reason
+    assert reason.endswith("--other-languages read lifts this")
 
 
 @pytest.mark.parametrize("text", RIGHT)
@@ -83,7 +152,7 @@ def test_figures_and_single_capitals_are_no_language(text: str) -> None:
 def test_a_long_line_is_asked_about_in_bounded_time() -> None:
     text = LONG * 20_000
     assert ENGLISH.objection(text) == ""
-    assert "fi" in ENGLISH.objection(text + WRONG["fi"] * 2000)
+    assert "fi" in ENGLISH.objection(text[: 100 * len(LONG)] + (WRONG["fi"] + "\n") * 2000)
 
 
 def test_the_limits_are_those_of_the_training_notes() -> None:
@@ -91,12 +160,15 @@ def test_the_limits_are_those_of_the_training_notes() -> None:
     assert LanguageGate.fit(notes, "en") == ENGLISH
     greek = LanguageGate.fit([*notes, *(f"Seen in Πλατεία Συντάγματος {i}. {LONG}" for i in range(3))], "en")
     assert greek.scripts == ("LATIN", "GREEK")
-    assert greek.objection("The address is 928 Λεωφόρος Αλεξάνδρας, Αθήνα") == ""
-    assert "Cyrillic" in greek.objection(WRONG["Cyrillic"])
+    assert not greek.passages("The address is 928 Λεωφόρος Αλεξάνδρας, Αθήνα")
+    assert ENGLISH.passages("The address is 928 Λεωφόρος Αλεξάνδρας, Αθήνα")
+    assert "(ru)" in greek.objection(WRONG["ru"])
     both = LanguageGate.fit([*notes, *(WRONG["es"] * 3 for _ in range(5))], "en")
     assert both.languages == ("en", "es")
     assert both.objection(WRONG["es"]) == ""
-    assert both.objection(WRONG["fi"]).startswith("its language seems to be fi, the engine was trained on en and es")
+    assert both.objection(WRONG["fi"]).startswith(
+        "it has text in Finnish (fi), and the engine reads English and Spanish"
+    )
 
 
 def test_one_strange_note_among_hundred_does_not_open_the_gate() -> None:
@@ -123,7 +195,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def notes(tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
-    for name, text in (("1", NOTE), ("2", WRONG["fi"]), ("3", WRONG["Chinese"]), ("4", NOTE + LONG)):
+    for name, text in (("1", NOTE), ("2", WRONG["fi"]), ("3", WRONG["zh"]), ("4", NOTE + LONG)):
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     return folder
 
@@ -131,13 +203,13 @@ def notes(tmp_path: Path) -> Path:
 def test_the_gate_is_kept_in_the_bundle(model: Path, tmp_path: Path) -> None:
     engine = load_bundle(model)
     assert engine.language_gate == ENGLISH
-    engine.language_gate = LanguageGate(("en", "es"), ("LATIN", "GREEK"), 0.5, 7.25)
+    engine.language_gate = LanguageGate(("en", "es"), ("LATIN", "GREEK"), 7.25)
     save_bundle(engine, tmp_path / "other", self_test=self_test(engine), trained_on={}, figures={})
     other = load_bundle(tmp_path / "other", only=("regex",))
     assert other.language_gate == engine.language_gate == other.only(("regex",)).language_gate
 
 
-@pytest.mark.parametrize("change", ['{"languages": []', '"en"', '{"scripts": [1]', '{"foreign": 2', '{"distance": -1'])
+@pytest.mark.parametrize("change", ['{"languages": []', '"en"', '{"scripts": [1]', '{"distance": -1'])
 def test_a_damaged_gate_is_refused(model: Path, tmp_path: Path, change: str) -> None:
     def spoil(text: Any) -> Any:
         state = json.loads(text)
@@ -173,10 +245,10 @@ def test_annotate_lists_what_it_holds_back(phistack: Phistack, model: Path, note
     assert status == 3
     assert out.startswith("2 notes with")
     assert sorted(path.stem for path in (tmp_path / "out").glob("*.ann")) == ["1", "4"]
-    assert "document 2: its language seems to be fi, the engine was trained on en; --any-language lifts this" in err
-    assert "of its letters are Chinese, the engine was trained on Latin; --any-language lifts this" in err
+    assert "document 2: it has text in Finnish (fi), and the engine reads English; --other-languages read lifts" in err
+    assert "document 3: it has text in Chinese (zh), and the engine reads English" in err
     assert "2 of 4 notes were held back" in err
-    status, out, _ = phistack("annotate", notes, tmp_path / "all", "--model", model, "--any-language")
+    status, out, _ = phistack("annotate", notes, tmp_path / "all", "--model", model, "--other-languages", "read")
     assert (status, out[:7]) == (0, "4 notes")
 
 
@@ -196,7 +268,7 @@ def test_annotate_writes_nothing_if_it_can_read_nothing(
         (notes / f"{name}.txt").unlink()
     status, _, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
     assert status == 1
-    assert "cannot read any of the 2 notes; document 2: its language seems to be fi" in err
+    assert "cannot read any of the 2 notes; document 2: it has text in Finnish (fi)" in err
     assert not (tmp_path / "out").exists()
 
 
@@ -204,7 +276,7 @@ def test_explain_holds_back_too(phistack: Phistack, model: Path, notes: Path) ->
     status, out, err = phistack("explain", notes, "--model", model)
     assert (status, "2 of 4 notes were held back" in err) == (3, True)
     assert "1: " in out and "2: " not in out
-    assert phistack("explain", notes / "2.txt", "--model", model, "--any-language")[0] == 0
+    assert phistack("explain", notes / "2.txt", "--model", model, "--other-languages", "read")[0] == 0
 
 
 def test_deidentify_holds_back_and_never_asks_about_its_output(
@@ -215,7 +287,7 @@ def test_deidentify_holds_back_and_never_asks_about_its_output(
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["1.txt", "4.txt"]
     listed = (tmp_path / "out.run" / "quarantine.jsonl").read_text(encoding="utf-8").splitlines()
     finnish, chinese = (json.loads(line)["reason"] for line in listed)
-    assert finnish == "its language seems to be fi, the engine was trained on en; --any-language lifts this"
-    assert "of its letters are Chinese, the engine was trained on Latin" in chinese
-    assert phistack("deidentify", notes, tmp_path / "all", "--model", model, "--any-language")[0] == 0
+    assert finnish == "it has text in Finnish (fi), and the engine reads English; --other-languages read lifts this"
+    assert chinese.startswith("it has text in Chinese (zh), and the engine reads English")
+    assert phistack("deidentify", notes, tmp_path / "all", "--model", model, "--other-languages", "read")[0] == 0
     assert len(list((tmp_path / "all").iterdir())) == 4

@@ -11,7 +11,7 @@ from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, tab
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.lexicon import is_held_out
 from phistack.ensemble.synthesis.word_lists import ORIGINS, names
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document
 

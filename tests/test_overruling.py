@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.formats.rows import FormatSettings
 from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.overruling import Overruling, read_overruling
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
@@ -140,10 +141,10 @@ def test_a_pattern_is_accepted_and_never_can_refuse_it_but_for_what_is_certain()
         (NEVER, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
         (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label stands between brackets"),
         (NEVER, b"Ames\n...\n", "line 2, column 1: the phrase is empty"),
-        (NEVER, b"Ames\n//\n", "line 2, column 1: a regular expression stands between two slashes"),
+        (NEVER, b"Ames\n//\n", "line 2, column 1: write a regular expression between two slashes"),
         (NEVER, b"# nothing\n", "it holds no phrase"),
-        (NEVER, b"Ames\n /a(b/\n", "line 2, column 4: no regular expression"),
-        (NEVER, b"Ames\n/(a+)+b/\n", "line 2, column 1: the pattern there repeats something"),
+        (NEVER, b"Ames\n /a(b/\n", "line 2, column 2: what the slashes enclose is not a regular expression: missing )"),
+        (NEVER, b"Ames\n/(a+)+b/\n", "line 2, column 1: what the slashes enclose took too long on a trial"),
         (NEVER, b"x " * 101, "line 1, column 1: the phrase has more than 100 words"),
     ],
 )
@@ -177,7 +178,7 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
     lists = read_overruling(tmp_path / "always.txt", tmp_path / "never.txt")
     return RunSettings(
         tmp_path / "in.jsonl", tmp_path / "out.jsonl", engines.bundle(tmp_path / "bundle"), Policy.named("tag"),
-        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, overruling=lists,
+        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, options=EngineOptions(overruling=lists),
     )  # fmt: skip
 
 
@@ -209,9 +210,9 @@ def test_a_run_obeys_its_lists_and_its_log_counts_them(run: Any, jobs: int) -> N
 
 def test_lists_are_of_the_settings_of_a_run(run: Any) -> None:
     deidentify(run)
-    other = replace(run.overruling, never=parse_list("Aspirin", NEVER))
+    other = replace(run.options.overruling, never=parse_list("Aspirin", NEVER))
     with pytest.raises(SettingsError, match="already there"):
-        deidentify(replace(run, overruling=other))
+        deidentify(replace(run, options=EngineOptions(overruling=other)))
     deidentify(run)
 
 
@@ -221,7 +222,7 @@ def test_a_run_whose_lists_cannot_be_obeyed_leaves_nothing(run: Any, tmp_path: P
     lists = read_overruling(tmp_path / "always.txt")
     policy = Policy.named("tag").with_overrides({"HOSPITAL": "keep"})
     with pytest.raises(SettingsError, match=r"no label named WARD|the policy keeps HOSPITAL"):
-        deidentify(replace(run, overruling=lists, policy=policy))
+        deidentify(replace(run, options=EngineOptions(overruling=lists), policy=policy))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["always.txt", "bundle", "in.jsonl", "never.txt"]
 
 
@@ -295,16 +296,57 @@ def test_check_shows_where_patterns_match_by_offset(home: Path, phistack: Phista
 
 
 def test_check_refuses_what_may_never_end(home: Path, phistack: Phistack, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.toml"
-    bad.write_text(PATTERN.replace("QX-", "(?:a+)+"))
-    for command in (
-        ("patterns", "check", bad),
-        ("train", home / "notes", "--model", tmp_path / "e", "--patterns", bad),
+    bad, listed = tmp_path / "bad.toml", tmp_path / "bad.txt"
+    bad.write_text(PATTERN.replace("QX-", r"(?:\w+\s*){1,9}"))
+    listed.write_text("[DOCTOR]\n/a*a*a*a*a*a*a*a*b/\n")
+    notes, engine, new = home / "notes", home / "engine", tmp_path / "new"
+    in_pattern = f"the pattern own-number (line 1 of {bad}) took too long on a trial; "
+    in_list = f"{listed} cannot be used: line 2, column 1: what the slashes enclose took too long on a trial; "
+    for command, said in (
+        (("patterns", "check", bad), in_pattern),
+        (("train", notes, "--model", new, "--patterns", bad), in_pattern),
+        (("annotate", notes, new, "--model", engine, "--patterns", bad), in_pattern),
+        (("annotate", notes, new, "--model", engine, "--always", listed), in_list),
+        (("deidentify", notes, new, "--model", engine, "--never", listed), in_list),
+        (("split", notes, new, "--group-by", "(a+)+$"), "the pattern group_by (--group-by) took too long on a trial; "),
+        (("split", notes, new, "--group-by", "("), "the pattern group_by (--group-by) is not a regular expression: "),
     ):
         status, _, error = phistack(*command)
         assert status == 1
-        assert "the pattern own-number repeats something" in error.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+        assert said in error.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.toml", "bad.txt"]
+
+
+def test_a_note_on_which_a_pattern_is_slow_is_held_back_alone(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(PATTERN.replace("QX-", "(?:q|r|qr)*"))
+    rows = [{"id": "1", "text": "seen by " + "qr" * 300 + " 1234"}, {"id": "2", "text": "Seen on 3 May 2011, qr1234"}]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = (
+        "deidentify",
+        tmp_path / "notes.jsonl",
+        tmp_path / "new.jsonl",
+        "--model",
+        home / "engine",
+        "--patterns",
+        bad,
+    )
+    status, _, error = phistack(*given, "--other-languages", "read")
+    assert status == 3, error
+    assert [json.loads(line)["id"] for line in (tmp_path / "new.jsonl").read_text().splitlines()] == ["2"]
+    held_back = (tmp_path / "new.jsonl.run" / "quarantine.jsonl").read_text()
+    assert f"the pattern own-number (line 1 of {bad}) took too long on" in held_back and held_back.count("\n") == 1
+
+
+def test_check_ends_where_the_trial_did_not_find_what_is_slow(phistack: Phistack, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(PATTERN.replace("QX-", "(?:q|r|qr)*"))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "1.txt").write_text("seen by " + "qr" * 300 + " 1234")
+    assert phistack("patterns", "check", bad)[0] == 0
+    status, _, error = phistack("patterns", "check", bad, "--on", tmp_path / "notes")
+    assert status == 1
+    assert f"the pattern own-number (line 1 of {bad}) took too long on 613 characters of text; " in error
 
 
 def test_an_engine_learns_from_patterns_of_the_user(home: Path, phistack: Phistack, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.deidentification import redact
 from phistack.ensemble.experiments.parts import all_answers
-from phistack.ensemble.tasks.engines import score_on
+from phistack.ensemble.tasks.training import score_on
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train

@@ -14,7 +14,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.stacking.candidates import PooledCandidate
 from phistack.ensemble.stacking.thresholds import CHOICES, THRESHOLDS, recall_choices
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
@@ -88,7 +88,7 @@ def test_a_choice_that_is_not_there_is_one_sentence(home: Path, phistack: Phista
     assert status == 1 and "no choice of --recall named hihg (did you mean high?)" in error
     older = load_bundle(home / "engine")
     older.stacker.choices_ = {}
-    assert older.recalling("balanced").stacker is older.stacker
+    assert older.with_options(recall="balanced")
     with pytest.raises(SettingsError, match="has only the threshold `balanced`"):
-        older.recalling("high")
+        older.with_options(recall="high")
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
-from phistack.ensemble.engine import Engine
+from phistack.ensemble.engine import Engine, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
 from phistack.ensemble.stacking.repeats.search import Mention, search, words_of
@@ -223,7 +223,7 @@ def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_te
     classifier.svm_, classifier.threshold_ = None, 0.5
     decisions = classifier.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
     console = Console(width=140, record=True, file=io.StringIO())
-    print_explanation(table.document, decisions, console)
+    print_explanation(Reading(table.document, table.view, decisions=decisions), console)
     shown = console.export_text()
     assert "said again 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
 
@@ -297,7 +297,7 @@ def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(
     training: Any, monkeypatch: pytest.MonkeyPatch, others: int, characters: int
 ) -> None:
     """More than the engine takes at once: in the first of a patient's two notes it has its characters, or notes."""
-    monkeypatch.setattr("phistack.ensemble.engine._CHARACTERS_AT_ONCE", characters)
+    monkeypatch.setattr("phistack.ensemble.engine.engine._CHARACTERS_AT_ONCE", characters)
     filling = [Document(f"x{i}", "Nothing.") for i in range(others)]
     documents = _corpus().documents[:2]
     alone = _answers(training.engine, documents)

@@ -9,7 +9,7 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.speed import measure_speed
 from phistack.ensemble.experiments.variants import variants_of
 from phistack.ensemble.stacking.subsets import subset_name
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training

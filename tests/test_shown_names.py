@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phistack.ensemble.engine import Reading
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, LabelError, PhistackError, VerificationError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.hashed import hashed
 from phistack.features.labels import LabelSet
+from phistack.features.plain_view import plain_view
 from phistack.features.shown import explained, shown_id, shown_label
 
 NAME = "Birchwood_Anselm-01"
@@ -203,6 +205,6 @@ def test_an_id_with_brackets_is_no_markup() -> None:
 
     from phistack.ensemble.views.explanation import print_explanation
 
-    out = StringIO()
-    print_explanation(Document("note[/b]", "Dr. Ames"), [], Console(file=out), show_text=True)
+    out, note = StringIO(), Document("note[/b]", "Dr. Ames")
+    print_explanation(Reading(note, plain_view(note)), Console(file=out), show_text=True)
     assert "note[/b]: 0 PHI" in out.getvalue()

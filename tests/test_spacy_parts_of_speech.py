@@ -18,7 +18,7 @@ from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed; pip install phistack[entities] brings it")
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed; pip install '.[entities]' brings it")
 
 SENTENCES = [
     ("Jan zag Piet .", "NAAM WW NAAM LET"),
@@ -141,7 +141,15 @@ def test_an_engine_tags_new_notes_and_without_its_pipeline_annotates_none(
     assert status == 0, error
     [features] = engine.rglob("features.json")
     assert {"NAAM", "WW", "BW"} <= {*json.loads(features.read_text())["vocabularies"]["pos"]}
-    annotate = ("annotate", tmp_path / "notes.jsonl", tmp_path / "found.jsonl", "--model", engine, "--any-language")
+    annotate = (
+        "annotate",
+        tmp_path / "notes.jsonl",
+        tmp_path / "found.jsonl",
+        "--model",
+        engine,
+        "--other-languages",
+        "read",
+    )
     assert phistack(*annotate)[0] == 0
     assert any(document.spans for document in read_corpus(tmp_path / "found.jsonl").documents)
     (tmp_path / "found.jsonl").unlink()

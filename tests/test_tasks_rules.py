@@ -6,8 +6,8 @@ from rich.console import Console
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
-from phistack.ensemble.tasks.engines import train_bundle
 from phistack.ensemble.tasks.rules import print_rules, replace_rules, write_rules
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import BundleError, SettingsError

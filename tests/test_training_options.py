@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asking:
     def stop(*arguments: object, **named: object) -> None:
         raise Asked([*arguments, *named.values()])
 
-    monkeypatch.setattr("phistack.ensemble.tasks.engines.train_with_report", stop)
+    monkeypatch.setattr("phistack.ensemble.tasks.training.train_with_report", stop)
     monkeypatch.setattr("phistack.ensemble.experiments.ablation.ablate", stop)
     monkeypatch.setattr("phistack.ensemble.experiments.learning_curve.learning_curve", stop)
     monkeypatch.setattr("phistack.ensemble.experiments.transfer.transfer", stop)

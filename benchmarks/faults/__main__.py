@@ -22,6 +22,7 @@ from pathlib import Path
 
 from benchmarks.faults.inputs import read_mutated
 from benchmarks.faults.kills import Losses, kill_runs, kill_workers
+from benchmarks.faults.languages import mixtures
 from benchmarks.faults.texts import huge_note
 from benchmarks.growth import TEXTS, growth_of_texts
 from benchmarks.markdown import head, row
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="half of them of runs, half of workers")
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--texts", type=int, default=200_000, help="characters of the longer texts; 0 for none")
+    parser.add_argument("--mixtures", type=int, default=8, help="notes of each engine with passages in other languages")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--engine", type=Path, help="a bundle; otherwise a small one is trained")
     arguments = parser.parse_args()
@@ -80,6 +82,14 @@ def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Itera
     if arguments.texts:
         yield from _texts(engine, arguments.texts)
         yield _huge(engine, folder)
+    if arguments.mixtures:
+        yield from _mixtures(arguments.mixtures)
+
+
+def _mixtures(n_notes: int) -> Iterator[Result]:
+    for found in mixtures(n_notes):
+        facts = f"{found.in_clear} of {found.n} came out in clear"
+        yield Result(f"passages in other languages, {found.form}", facts, bool(found.in_clear))
 
 
 def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, kills: int) -> Result:

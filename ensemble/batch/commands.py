@@ -28,7 +28,7 @@ KEY_VARIABLE = "PHISTACK_KEY"
 
 
 def policy_from(
-    name: str, strategies: Sequence[str] = (), substitutes: Sequence[str] = (), *, present_year: int | None = None
+    name: str, strategies: Sequence[str] = (), substitutes: Sequence[str] = (), present_year: int | None = None
 ) -> Policy:
     """A policy by name or file, with overrides such as `DATE=keep` and strings to write such as `CITY=a town`.
 

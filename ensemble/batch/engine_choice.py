@@ -48,8 +48,8 @@ def _objection(settings: RunSettings, path: Path, language: str, roster: Roster 
     label_set = bundle_label_set(path)
     try:
         check_labels(settings.form_settings.columns.labels, label_set.labels)
-        overruling = settings.overruling.suited_to(label_set, language)
-        suited_deidentifier(settings.policy, settings.key, settings.struck, label_set, language, overruling)
+        overruling = settings.options.overruling.suited_to(label_set, language)
+        suited_deidentifier(settings, label_set, language, overruling)
         if roster is not None:
             KnownIdentifiers(roster, RecordSearch(label_set, language))
     except SettingsError as error:

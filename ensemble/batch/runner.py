@@ -150,27 +150,16 @@ def _work(
 ) -> None:
     store = Store(settings.work, journal, form, secret)
     damaged = store.forget_damaged()
-    suspects = store.may_improve()
+    suspects = store.chunks_to_retry()
     if suspects:
         journal.forget(suspects)
     job = Job(
-        model=settings.model.resolve(),
-        model_digest=fingerprint["bundle"],
-        code=fingerprint["code"],
-        policy=settings.policy,
-        key=settings.key,
-        secret=secret,
-        struck=settings.struck,
-        timeout=settings.timeout,
-        second_pass=settings.second_pass,
-        any_language=settings.any_language,
-        cascade=settings.cascade,
-        labels=settings.form_settings.columns.labels,
-        recall=settings.recall,
-        overruling=settings.overruling,
-        known=(settings.known.resolve(), fingerprint["roster"]) if settings.known is not None else None,
-        load=settings.load,
-        by_language=engines,
+        settings,
+        (settings.model.resolve(), fingerprint["bundle"]),
+        fingerprint["code"],
+        secret,
+        engines,
+        roster=fingerprint["roster"],
     )
     with (
         _shared_roster(settings, fingerprint["roster"]) as index,

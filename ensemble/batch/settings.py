@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
-from phistack.ensemble.batch.workers.detector import Detector, load_detector
+from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.deidentification.keyed_choices import key_check
+from phistack.ensemble.engine import Engine, EngineOptions
 from phistack.ensemble.stacking.known import roster_digest
-from phistack.ensemble.stacking.overruling import Overruling
-from phistack.ensemble.stacking.thresholds import BALANCED
 from phistack.ensemble.tools.version import code_digest, code_version
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
@@ -42,18 +41,15 @@ class RunSettings:
     :param form: of the input; empty to look.
     :param form_settings: how to read it.
     :param struck: folded words to be removed everywhere.
-    :param recall: which threshold of the engine: `high`, `balanced` or `precise`.
-    :param overruling: lists and patterns of the user.
+    :param options: of the engine, but for the roster.
     :param known: a roster of what is known of the patients.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
-    :param second_pass: whether to run the detector over the output.
-    :param any_language: whether to read notes that the engine cannot read by its language gate.
-    :param cascade: whether costly submodels may read only lines in doubt, where the engine was trained to do so.
+    :param second_pass: whether to run the engine over the output.
     :param hide_ids: whether reports name notes by HMACs of their ids, for which a key is needed.
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
     :param restart: throw away what an unfinished run has done.
-    :param load: makes a detector from the path of a bundle.
+    :param load: makes an engine from the path of a bundle.
     :raises SettingsError: if the time limit is no number of seconds, ids are to be hidden without a key, or input and
         output are the same or inside each other.
     """
@@ -68,17 +64,14 @@ class RunSettings:
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     known: Path | None = field(default=None, kw_only=True)
     by_language: Mapping[str, Path] = field(default_factory=dict, kw_only=True)
+    options: EngineOptions = field(default_factory=EngineOptions, kw_only=True)
     timeout: float = 60.0
-    overruling: Overruling = field(default_factory=Overruling, repr=False)
-    recall: str = BALANCED
     second_pass: bool = True
-    any_language: bool = False
-    cascade: bool = True
     hide_ids: bool = False
     jobs: int = 1
     cluster: str = ""
     restart: bool = False
-    load: Callable[[Path], Detector] = load_detector
+    load: Callable[[Path], Engine] = load_bundle
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.timeout) and self.timeout >= 0):
@@ -103,6 +96,7 @@ class RunSettings:
 
     def fingerprint(self, form: str, model_digest: str) -> dict[str, Any]:
         """Everything that decides the output besides the input, JSON-ready."""
+        lists = self.options.overruling.digests
         return {
             "protocol": 1,
             "phistack": code_version(),
@@ -110,7 +104,7 @@ class RunSettings:
             "bundle": model_digest,
             "policy": self.policy.digest,
             "strike list": text_digest("\n".join(sorted(self.struck)), self.key),
-            **{name: digest and text_digest(digest, self.key) for name, digest in self.overruling.digests.items()},
+            **{name: digest and text_digest(digest, self.key) for name, digest in lists.items()},
             "roster": roster_digest(self.known, self.key) if self.known is not None else "",
             "key": key_check(self.key) if self.key is not None else "",
             "form": form,
@@ -118,10 +112,8 @@ class RunSettings:
             "encoding": self.form_settings.encoding,
             "longest": self.form_settings.max_bytes,
             "compressed": self.target.suffix == ".gz",
-            "recall": self.recall,
             "second pass": self.second_pass,
-            "any language": self.any_language,
-            "cascade": self.cascade,
+            **self.options.recorded,
             "hidden ids": self.hide_ids,
         }
 

@@ -22,7 +22,7 @@ from phistack.ensemble.batch.chunks import Chunk
 from phistack.ensemble.batch.formats.rows import InputFormat, Row, sha256
 from phistack.ensemble.batch.journal import GO_ON, DoneChunk, Journal
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
-from phistack.ensemble.batch.workers.job import NoteResult, may_pass
+from phistack.ensemble.batch.workers.job import NoteResult, is_transient
 from phistack.features.errors import CorpusError
 from phistack.features.hashed import hashed
 from phistack.features.shown import shown_id
@@ -100,9 +100,9 @@ class Store:
             self.journal.forget(damaged)
         return len(damaged)
 
-    def may_improve(self) -> list[int]:
-        """The numbers of the chunks with a note that was held back for a reason that may pass."""
-        return [number for number, records in self.records() if any(may_pass(r.get("problem", "")) for r in records)]
+    def chunks_to_retry(self) -> list[int]:
+        """The numbers of the chunks with a note that was held back for a transient reason."""
+        return [n for n, records in self.records() if any(is_transient(r.get("problem", "")) for r in records)]
 
     def _is_whole(self, number: int) -> bool:
         done, path = self.journal.done(number), self._path(number)

@@ -102,11 +102,10 @@ def save_bundle(
             files.write_to(part)
 
 
-def load_bundle(path: Path, *, only: Iterable[str] = (), cascade: bool = True) -> Engine:
+def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked first.
 
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
-    :param cascade: whether costly submodels may read only lines in doubt, where the engine was trained to do so.
     :raises BundleError: if anything about the bundle is not as it was made, it has no stacker for that subset, or a
         package, tagger or server is not there that one of its submodel kinds or feature columns needs.
     :raises SettingsError: if a submodel is not in the bundle.
@@ -120,7 +119,7 @@ def load_bundle(path: Path, *, only: Iterable[str] = (), cascade: bool = True) -
             check_self_test(engine, files.json("self_test.json", SelfTest), path)
     except (MissingResourceError, PackageError) as error:
         raise BundleError(f"the bundle {path} cannot be used here: {error}") from None
-    return engine if cascade else engine.without_cascade()
+    return engine
 
 
 def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path) -> None:
@@ -189,7 +188,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     optional = {name: load(files.part(name)) for name, load in OPTIONAL_PARTS.items() if name in files}
     engine = Engine(label_set, space, models, stackers.pop(names), stackers, **optional)
     if names != tuple(kinds):
-        return engine.without_cascade()
+        engine.cascade = None
     if engine.cascade is not None and engine.cascade.first(names) not in engine.subset_stackers:
         raise BundleError("the cascade of the engine is for other submodels than those in it; train it again")
     return engine

@@ -5,8 +5,7 @@
     chosen.reason       "spanish, as 48 of the 50 notes looked at are in Spanish (es)"
     chosen.by_language  {"en": the bundle `english`, "no": `swedish`, ...}, for notes in other languages
 
-The language of most notes decides. Whoever reads all notes with that engine leaves those of others to its language
-gate, which holds them back.
+The language of most notes decides.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from phistack.ensemble.bundles.files import bundle_languages
 from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.features.errors import SettingsError
 from phistack.features.language_gate import languages_of
+from phistack.features.languages import language_name
 
 MOST_NOTES = 50
 """So many notes say in what language the others are."""
@@ -32,13 +32,11 @@ class ChosenEngine(NamedTuple):
 
     :param reason: why it was chosen, in words.
     :param by_language: the engines for all languages, by their ISO 639-1 codes.
-    :param others: other languages of the notes looked at, in words -> the name of the engine for them.
     """
 
     path: Path
     reason: str
     by_language: Mapping[str, Path]
-    others: Mapping[str, str]
 
 
 def engine_for(texts: Iterable[str]) -> ChosenEngine:
@@ -68,7 +66,6 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
         shipped_engine(engine),
         f"{engine}, as {_counted(seen, language, len(known))}",
         {language: shipped_engine(name) for language, name in sorted(names.items())},
-        {_in_words(other): names[other] for other, _ in seen.most_common() if names.get(other, engine) != engine},
     )
 
 
@@ -95,10 +92,4 @@ def _counted(seen: Counter[str], language: str, total: int) -> str:
 
 
 def _in_words(language: str) -> str:
-    """The name of a language, or of a script, in English."""
-    from babel import Locale
-
-    if language.isupper():
-        return f"{language.title()} letters"
-    name = Locale("en").languages.get(language)
-    return f"{name} ({language})" if name else language
+    return language_name(language) if language.isupper() else f"{language_name(language)} ({language})"

@@ -5,17 +5,13 @@ deidentifier = Deidentifier(policy, LabelSet.named("i2b2-2014"), "en", key)
 result = deidentifier.apply(document, spans)      result.text, result.replacements
 verify(document, result)                          raises unless all outside the PHI is unchanged
 
-`kinds`, `policy` and `strategies` say what becomes of each label; `deidentifier` and `pseudonymisation` apply it to a
-note or a corpus; `verification` proves that nothing else changed. `surrogates` has a function for each kind, in `names`,
-`dates`, `codes`, `places` and `word_groups`, which depend on a `context`: `keyed_choices`, and the patient's `memory`.
+`kinds`, `policy` and `strategies` decide what becomes of each label; `deidentifier` and `pseudonymisation` apply it to
+a note or a corpus; `verification` proves that nothing else changed. `surrogates` makes a surrogate for each kind with
+`names`, `dates`, `codes`, `places` and `word_groups`. A surrogate depends on its `context`: the choices of a key
+(`keyed_choices`) and the `memory` of the patient. The names that other rooms use are in `__init__.pyi`; they are
+imported when they are first used.
 """
 
-from phistack.ensemble.deidentification.deidentifier import Deidentifier, redact
-from phistack.ensemble.deidentification.keyed_choices import read_key
-from phistack.ensemble.deidentification.kinds import KINDS, kind_of
-from phistack.ensemble.deidentification.memory import PatientMemory
-from phistack.ensemble.deidentification.policy import REMOVING, STRATEGIES, Policy, PolicyOptions
-from phistack.ensemble.deidentification.verification import Deidentified, Replacement, verify
+from phistack.ensemble.tools.faces import face
 
-__all__ = ["KINDS", "REMOVING", "STRATEGIES", "Deidentified", "Deidentifier", "PatientMemory", "Policy"]
-__all__ += ["PolicyOptions", "Replacement", "kind_of", "read_key", "redact", "verify"]
+__getattr__, __dir__, __all__ = face(__name__, __file__)

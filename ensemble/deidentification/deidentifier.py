@@ -26,6 +26,7 @@ from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from phistack.features.passages import UNREAD
 from phistack.features.plain_view import plain_text, plain_view
 
 
@@ -75,7 +76,9 @@ class Deidentifier:
         return f"Deidentifier(policy={self.policy.name!r}, label_set={self.label_set.name!r}, {self.language!r})"
 
     def strategy(self, label: str) -> str:
-        """What the policy does with a label."""
+        """What the policy does with a label; what no engine read is always tagged."""
+        if label.startswith(UNREAD):
+            return "tag"
         return self.policy.strategy(label, self._kind(label))
 
     def _kind(self, label: str) -> str:

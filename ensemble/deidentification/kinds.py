@@ -27,6 +27,16 @@ number."""
 _ROLES = {"FIRST_NAME": "first", "LAST_NAME": "last", "SURNAME": "last", "APELLIDOS": "last"}
 
 
+_BROADER = {
+    **dict.fromkeys(("STREET", "CITY", "STATE", "ZIP", "COUNTRY"), ("PLACE", "ADDRESS")),
+    **dict.fromkeys(("PLACE", "ADDRESS"), ("CITY", "STREET")),
+    **dict.fromkeys(("HOSPITAL", "DEPARTMENT", "ROOM"), ("ORGANIZATION", "HOSPITAL")),
+    **dict.fromkeys(("INITIALS", "USERNAME", "RELATIVE"), ("PERSON",)),
+    **dict.fromkeys(("EMAIL", "URL"), ("PHONE",)),
+}
+"""The kinds that come nearest, where a label set has no label of a kind itself."""
+
+
 def kind_of(label: str, label_set: str) -> str:
     """The kind of a label, one of `KINDS`.
 
@@ -41,6 +51,21 @@ def kind_anywhere(label: str) -> str:
     """The kind that any label set gives to a label, or that its name usually has; OTHER if unknown."""
     kinds = (table[label] for name, table in _tables().items() if name in LabelSet.recognised() and label in table)
     return next(kinds, _tables()["own labels"].get(label.upper().replace("-", "_"), "OTHER"))
+
+
+def label_like(label: str, label_set: LabelSet, target: LabelSet) -> str:
+    """The label of another set that is most like a label: of the same kind, or of one that is near.
+
+    :returns: the label itself if the other set has it, or nothing like it.
+    """
+    if label in target.labels:
+        return label
+    kind = kind_of(label, label_set.name)
+    for wanted in (kind, *_BROADER.get(kind, ()), "OTHER"):
+        of_kind = [own for own in target.labels if kind_of(own, target.name) == wanted]
+        if of_kind:
+            return of_kind[0]
+    return label
 
 
 def name_role(label: str) -> str:

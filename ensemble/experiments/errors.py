@@ -177,7 +177,7 @@ def _decided(gold: Corpus, engine: Engine) -> list[list[Decision]]:
     """What the engine decides on each note, by candidates of submodels that read all of it."""
     decided = []
     with progress("deciding", total=len(gold)) as advance:
-        for decisions in engine.without_cascade().decide(gold.documents):
+        for decisions in engine.with_options(cascade=False).decide(gold.documents):
             decided.append(decisions)
             advance("")
     return decided

@@ -162,7 +162,7 @@ def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document
     from phistack.ensemble.bundles.bundle import load_bundle
     from phistack.ensemble.tools.garbage import keep_all
 
-    engine = load_bundle(model, only=subset, cascade=cascade)
+    engine = load_bundle(model, only=subset).with_options(cascade=cascade)
     keep_all()
     loaded = time.process_time()
     spans = [document.spans for document in engine.annotate(documents)]

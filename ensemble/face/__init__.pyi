@@ -25,7 +25,7 @@ from phistack.ensemble.evaluation.agreement import agree as agree
 from phistack.ensemble.stacking.candidates import Decision as Decision
 from phistack.ensemble.stacking.stacker_settings import StackerSettings as StackerSettings
 from phistack.ensemble.synthesis import synthesize as synthesize
-from phistack.ensemble.tasks.engines import train_bundle as train_bundle
+from phistack.ensemble.tasks.training import train_bundle as train_bundle
 from phistack.ensemble.training.settings import EngineSettings as EngineSettings
 from phistack.ensemble.training.trainer import Training as Training
 from phistack.ensemble.training.trainer import out_of_fold_corpora as out_of_fold_corpora

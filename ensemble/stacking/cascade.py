@@ -1,7 +1,7 @@
 """A cascade: the submodels that cost much read only the lines in which the others leave doubt.
 
     cascade = Cascade.fit(tables, told, stackers, waiting=("blstm",))     thresholds, or nothing where it does not pay
-    cascade.decide(tables, submodels, stackers)                           decisions on each note
+    cascade.judge(tables, submodels, stackers)                            candidates, probabilities, thresholds
 
 The submodels that cost little go first, and the stacker that was trained over them alone judges their candidates. A
 line is in doubt where the probability of a candidate lies between `doubt` and 1 - `doubt`, and where a token that
@@ -12,16 +12,17 @@ all submodels judges what touches them; elsewhere the first judgement stands. Th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Self, TypedDict
+from typing import NamedTuple, Self, TypedDict
 
-from phistack.ensemble.stacking.candidates import CandidatesOf, Decision, pools_of
+from phistack.ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
 from phistack.ensemble.stacking.first_look import FirstLook
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset
+from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
@@ -50,6 +51,14 @@ class _CascadeState(TypedDict):
     doubt: float
     chance: float
     figures: dict[str, float]
+
+
+class Judged(NamedTuple):
+    """The candidates of all submodels for each note, with their probabilities and thresholds, `(n_candidates,)`."""
+
+    pools: Pools
+    probabilities: Sequence[Floats]
+    thresholds: Sequence[Floats]
 
 
 @dataclass(frozen=True)
@@ -116,10 +125,10 @@ class Cascade:
         """Those of the submodels of an engine that go first."""
         return tuple(name for name in names if name not in self.waiting)
 
-    def decide(
+    def judge(
         self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
-    ) -> Iterator[list[Decision]]:
-        """Decide on notes; for each, in order, the decisions in order of their spans.
+    ) -> Judged:
+        """Let all submodels propose, and judge their candidates.
 
         :param submodels: all of the engine, in its order.
         :param stackers: as in `fit`.
@@ -131,12 +140,12 @@ class Cascade:
         pools, stacker = pools_of(tables, {**look.proposals, **theirs}, names), stackers[names]
         again = look.touching(pools, wanted)
         probabilities = stacker.probabilities(tables, pools, again)
-        return stacker.settled(tables, pools, *look.joined(pools, again, probabilities, stacker.threshold_))
+        return Judged(pools, *look.joined(pools, again, probabilities, stacker.threshold_))
 
     def lines_in_doubt(
         self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
     ) -> list[LineMask]:
-        """For each note the lines that `decide` lets the costly submodels read."""
+        """For each note the lines that `judge` lets the costly submodels read."""
         return self._look(tables, submodels, stackers).in_doubt(self.doubt, self.chance)
 
     def _look(

@@ -173,25 +173,38 @@ class Stacker:
         return self._weighed(tables, pools, by_note)
 
     def settled(
-        self,
-        tables: Sequence[FeatureTable],
-        pools: Pools,
-        probabilities: Sequence[Floats],
-        thresholds: Sequence[Floats] | None = None,
+        self, tables: Sequence[FeatureTable], pools: Pools, probabilities: Sequence[Floats]
     ) -> Iterator[list[Decision]]:
-        """Decisions from probabilities, on what is said again, and on what rules add.
+        """Decisions from probabilities, on repeated mentions, and on what rules add."""
+        yield from self.with_rules(tables, self.with_repeats(tables, self.chosen(pools, probabilities)))
 
-        :param thresholds: for each note that of each candidate, where it is not that of this stacker.
+    def chosen(
+        self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
+    ) -> list[list[Decision]]:
+        """Decisions from probabilities alone.
+
+        :param thresholds: for each note that of each candidate; otherwise that of this stacker holds.
         """
-        decisions = list(map(decided, pools, probabilities, self._limits(pools, thresholds)))
-        extended = decisions if self.repeats_ is None else self.repeats_.extended(tables, decisions)
-        yield from extended if self.rules_ is None else self.rules_.merged(tables, extended)
+        limits = [self.threshold_] * len(pools) if thresholds is None else thresholds
+        return list(map(decided, pools, probabilities, limits))
+
+    def with_repeats(
+        self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
+    ) -> list[list[Decision]]:
+        """The decisions with those on repeated mentions of what they accept."""
+        return [*map(list, decisions)] if self.repeats_ is None else self.repeats_.extended(tables, decisions)
+
+    def with_rules(
+        self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
+    ) -> list[list[Decision]]:
+        """The decisions with what rules add where nothing is accepted."""
+        return [*map(list, decisions)] if self.rules_ is None else list(self.rules_.merged(tables, decisions))
 
     def accepted(
         self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
     ) -> list[set[Span]]:
-        """The spans that `settled` accepts before it searches for what is said again."""
-        chosen = map(decided, pools, probabilities, self._limits(pools, thresholds))
+        """The spans that `chosen` accepts."""
+        chosen = self.chosen(pools, probabilities, thresholds)
         return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
     def judged_out_of_fold(self, tables: Sequence[FeatureTable], pools: Pools) -> list[Floats]:
@@ -202,9 +215,6 @@ class Stacker:
         margins = margins_of(self.machines_, self.features_.matrices(tables, pools), self.folds_)
         found = [calibrated(of_note, self.calibration_) for of_note in margins]
         return self._weighed(tables, pools, found, in_training=True)
-
-    def _limits(self, pools: Pools, thresholds: Sequence[Floats] | None) -> Sequence[float | Floats]:
-        return [self.threshold_] * len(pools) if thresholds is None else thresholds
 
     def _weighed(
         self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False

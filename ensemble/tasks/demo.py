@@ -26,8 +26,9 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.figures import table_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.engines import note_view, score_on, train_bundle
+from phistack.ensemble.tasks.explaining import note_view
 from phistack.ensemble.tasks.shown_notes import show_shipped
+from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.views.page import NoteView, write_page
 from phistack.features.documents import Corpus, Document

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
-from phistack.ensemble.tasks.engines import note_view
+from phistack.ensemble.tasks.explaining import note_view
 from phistack.ensemble.views.page import write_page
 from phistack.features.documents import Document
 

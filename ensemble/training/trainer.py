@@ -17,6 +17,7 @@ from pathlib import Path
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
+from phistack.ensemble.stacking.repeats.word_counts import seen_words
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import fit_subset_stackers
 from phistack.ensemble.tools.progress import stage
@@ -107,7 +108,8 @@ def train(
             cascade = Cascade.fit(tables, fitted.told, stackers, waiting=waiting)
         seconds["stacker", "cascade"] = watch.spent()
     read = settings.features
-    gate = LanguageGate.fit((document.text for document in corpus.documents), read.language, html=read.html)
+    texts = (document.text for document in corpus.documents)
+    gate = LanguageGate.fit(texts, read.language, html=read.html, is_known=seen_words(stacker.counts))
     engine = Engine(corpus.label_set, space, models, stacker, smaller, gate, cascade)
     return Training(engine, saved, out_of_fold, seconds, warnings)
 

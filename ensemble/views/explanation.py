@@ -1,30 +1,33 @@
 """Why the engine marked what it marked: every decision on a note, with its votes.
 
-print_explanation(document, decisions, console)     offsets, label, probability and who said what
+print_explanation(reading, console)     what each step accepted, then offsets, label, probability and who said what
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import pairwise
 
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.engine import Reading
 from phistack.ensemble.stacking.overruling import PATTERNS
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER
-from phistack.features.documents import Document
-from phistack.features.shown import shown_id
+from phistack.features.languages import language_name
+from phistack.features.shown import shown_id, whole
 from phistack.submodels.base import Candidate
 
 
-def print_explanation(
-    document: Document, decisions: Sequence[Decision], console: Console, *, show_text: bool = False
-) -> None:
-    """Print one note's decisions; the text of the spans only if asked for."""
-    name = document.id if show_text else shown_id(document.id)
-    table = Table(title=Text(f"{name}: {sum(d.accepted for d in decisions)} PHI"), title_justify="left")
+def print_explanation(reading: Reading, console: Console, *, show_text: bool = False) -> None:
+    """Print what became of a note and why; the text of the spans only if asked for.
+
+    :param reading: with its trace.
+    """
+    document, decisions = reading.document, reading.decisions
+    name = whole(document.id) if show_text else shown_id(document.id)
+    title = Text(f"{name}: {len(reading.accepted)} PHI")
+    table = Table(title=title, title_justify="left", caption=Text(_steps(reading)), caption_justify="left")
     columns = ["start", "end", "label", "probability", "in result", "proposed by"]
     for name in [*columns, "text"] if show_text else columns:
         justify: JustifyMethod = "right" if name in ("start", "end", "probability") else "left"
@@ -41,6 +44,20 @@ def print_explanation(
         text = [Text(repr(document.text[decision.span.start : decision.span.end]))] if show_text else []
         table.add_row(*cells, *text, style="" if decision.accepted else "dim")
     console.print(table)
+
+
+def _steps(reading: Reading) -> str:
+    """What each step changed, and the passages that the engine did not read itself."""
+    changes = [
+        f"{name}: {after} accepted" if name == "decide" else f"{name}: {after - before:+d}"
+        for (_, before), (name, after) in pairwise([("", 0), *reading.trace])
+        if after != before
+    ]
+    changes += [f"{span.start}-{span.end}: {span.label.lower()}, not read" for span in reading.unread]
+    for passage, language in reading.elsewhere:
+        start, end = reading.view.place(passage.start, passage.end)
+        changes.append(f"{start}-{end}: read by the engine for {language_name(language)}")
+    return "; ".join(changes)
 
 
 def _vote(vote: Candidate) -> str:

@@ -28,7 +28,7 @@ from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summar
 from phistack.ensemble.batch.reports.summary_page import render_page
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.job import may_pass
+from phistack.ensemble.batch.workers.job import is_transient
 from phistack.ensemble.batch.workers.leak_search import IN_COLUMN
 from phistack.features.writing import refused_by_disk, write_json
 
@@ -39,10 +39,10 @@ PASSED_OVER = KEYS["passed_over"]
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
 _AUDITED = (
-    "input", "output", "engine", "counts", "strategies", "lists", "known", "in roster", "unresolved", "lowest",
-    "second_pass", "problem",
+    "input", "output", "engine", "counts", "strategies", "unread", "lists", "known", "in roster", "unresolved",
+    "lowest", "second_pass", "problem",
 )  # fmt: skip
-_SUMMED = ("counts", "strategies", "second_pass", "known")
+_SUMMED = ("counts", "strategies", "second_pass", "known", "unread")
 _LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
 """What the last line of the log tells too."""
 
@@ -93,6 +93,7 @@ def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapp
         by_engine=_sorted(totals["engines"]),
         by_label=_sorted(totals["counts"]),
         by_strategy=_sorted(totals["strategies"]),
+        unread=_sorted(totals["unread"]),
         unresolved=notes["unresolved"],
         known=_sorted(totals["known"]),
         not_in_roster=notes["not_in_roster"],
@@ -142,7 +143,7 @@ def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
     totals["notes"]["unresolved"] += record.get("unresolved", 0)
     if "problem" in record:
         totals["notes"]["quarantined"] += 1
-        totals["notes"]["tried_again"] += may_pass(record["problem"])
+        totals["notes"]["tried_again"] += is_transient(record["problem"])
         totals["problems"][_kind_of_problem(record["problem"])] += 1
 
 

@@ -25,6 +25,7 @@ KEYS = {
     "by_engine": "notes by engine",
     "by_label": "PHI by label",
     "by_strategy": "PHI by strategy",
+    "unread": "passages that no engine read, replaced whole",
     "unresolved": "tagged as nothing else was possible",
     "by_reason": "quarantined by reason",
     "second_pass": "found by the second pass",
@@ -73,6 +74,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param with_phi: notes in which PHI was found.
     :param by_engine: notes that came out, by the engine that read them, where there is one for each language.
     :param by_label: PHI that was found; by_strategy: what became of it.
+    :param unread: passages in a language that no engine reads, which were replaced whole, by label.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param by_reason: notes held back.
     :param known: of the PHI that was found, what the roster says, by label; not_in_roster: notes of others.
@@ -95,6 +97,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     by_engine: CountsByName = msgspec.field(default_factory=dict)
     by_label: CountsByName
     by_strategy: CountsByName
+    unread: CountsByName = msgspec.field(default_factory=dict)
     unresolved: int
     by_reason: CountsByName
     second_pass: CountsByName
@@ -115,6 +118,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     def n_left(self) -> int:
         """Places of the output where an identifier may stand."""
         return sum(sum(counts.values()) for counts in (self.second_pass, self.still_there, self.in_kept_columns))
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the engine read what came out, and anything did."""
+        return bool(self.settings.get("second pass")) and self.notes > self.quarantined
 
     @classmethod
     def from_dict(cls, reported: Mapping[str, Any]) -> Summary:

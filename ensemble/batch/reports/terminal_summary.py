@@ -16,8 +16,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from phistack.ensemble.batch.formats.columns import REDACT, REMOVE, Columns
-from phistack.ensemble.batch.reports.summary import Summary
+from phistack.ensemble.batch.reports.summary import CountsByName, Summary
+from phistack.features.passages import UNREAD
 
+_UNCHECKED = {True: "the output was not checked, as --no-second-pass was given", False: "there is nothing to check"}
 _REMEDIES = (
     (r"not utf-8 ", "try --encoding cp1252"),
     (r"not UTF-8", "convert the file to UTF-8"),
@@ -56,14 +58,23 @@ def done(summary: Summary, target: Path) -> str:
     columns = summary.settings["columns"]
     if columns:
         parts += _columns(Columns.from_dict(columns))
-    found = (
-        f"{_many(summary.n_left, 'identifier')} may still be there" if summary.n_left else "the checks found no others"
-    )
+    if summary.unread:
+        parts.append(_unread(summary.unread))
+    found = f"{_many(summary.n_left, 'identifier')} may still be there"
+    if not summary.n_left:
+        found = "the checks found no others" if summary.is_checked else _UNCHECKED[n_notes > 0]
     where = "the column " if columns else ""
     found += "".join(
         f", {count:,} of them in {where}{_listed([name])}" for name, count in summary.in_kept_columns.items()
     )
     return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])
+
+
+def _unread(unread: CountsByName) -> str:
+    n_passages = sum(unread.values())
+    what, were = ("passage in a language", "was") if n_passages == 1 else ("passages in languages", "were")
+    languages = _listed(label.removeprefix(f"{UNREAD}IN ").capitalize() for label in unread)
+    return f"{n_passages:,} {what} that no engine reads {were} replaced whole: {languages}"
 
 
 def held_back(summary: Summary) -> list[str]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import islice
 
 from phistack.ensemble.batch.formats.rows import Part
-from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import RecordSearch

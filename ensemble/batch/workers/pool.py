@@ -171,7 +171,7 @@ class Workers:
     def _patience(self, notes: Sequence[Any]) -> float:
         """Seconds after which a process that says nothing is given up, however many slow notes it has."""
         units = max((note.units for note in notes if isinstance(note, NoteInput)), default=1)
-        return _SECONDS_TO_START + 10 * units * self.job.timeout if self.job.timeout else 0.0
+        return _SECONDS_TO_START + 10 * units * self.job.run.timeout if self.job.run.timeout else 0.0
 
     def _window(self) -> int:
         if self.cluster:

@@ -1,6 +1,6 @@
-"""What is put down of a note that was changed: facts for journal and audit, and what the leak check searches for.
+"""The audit record of a note that was changed, and what the leak check searches for.
 
-put_down(job, note, found, changed, known, None).record["counts"]        {"DOCTOR": 2, "PATIENT": 1}
+audit_record(job, bundle, note, found, changed, known, None).record["counts"]        {"DOCTOR": 2, "PATIENT": 1}
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from phistack.ensemble.batch.formats.rows import Part, texts_digest
-from phistack.ensemble.batch.workers.detector import Detection
+from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
-from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
+from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, NoteResult
 from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
 from phistack.ensemble.deidentification import Deidentified
 from phistack.ensemble.stacking.known import KnownIdentifiers
+from phistack.features.passages import UNREAD
 
 
-def put_down(
+def audit_record(
     job: Job,
+    bundle: Bundle,
     note: NoteInput,
     found: Sequence[Detection],
     changed: Sequence[Deidentified],
@@ -28,6 +30,7 @@ def put_down(
 ) -> NoteResult:
     """The result of a note that was changed.
 
+    :param bundle: the one that read it.
     :param found: what was found in each part.
     :param changed: what each part became.
     :param known: the words of the patient's identifiers.
@@ -35,19 +38,21 @@ def put_down(
     """
     register = IdentifierRegister(job.secret)
     texts = tuple(result.text for result in changed)
-    replacements = [replacement for of_part in changed for replacement in of_part.replacements]
+    every = [replacement for of_part in changed for replacement in of_part.replacements]
+    replacements = [replacement for replacement in every if not replacement.span.label.startswith(UNREAD)]
     replaced = [[(r.start_in_output, r.end_in_output) for r in of_part.replacements] for of_part in changed]
     pairs = [pair for part, of_part in zip(note.parts, changed, strict=True) for pair in _changes(part, of_part)]
     entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
     written = list(zip(texts, replaced, strict=True))
     record: dict[str, Any] = {
-        "input": texts_digest([part.text for part in note.parts], job.key),
+        "input": texts_digest([part.text for part in note.parts], job.run.key),
         "output": texts_digest(texts, None),
         "counts": counted(r.span.label for r in replacements),
         "strategies": counted(r.strategy for r in replacements),
+        "unread": counted(r.span.label for r in every if r.span.label.startswith(UNREAD)),
         "unresolved": sum(len(of_part.unresolved) for of_part in changed),
-        **({"engine": job.model.stem} if job.by_language else {}),
-        **({"lists": counted(_every(part.overruled for part in found))} if job.overruling else {}),
+        **({"engine": bundle[0].stem} if job.by_language else {}),
+        **({"lists": counted(_every(part.overruled for part in found))} if job.run.options.overruling else {}),
         "lowest": round(min(part.lowest for part in found), 6),
         "replaced": replaced,
         "capitalised": counted(word for text, at in written for word in capitalised(text, at).elements()),
@@ -62,8 +67,13 @@ def put_down(
 def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
     """The label and the text of what is no longer what it was."""
     for replacement in result.replacements:
+        if replacement.span.label.startswith(UNREAD):
+            continue
         old = part.text[replacement.span.start : replacement.span.end]
-        if old != result.text[replacement.start_in_output : replacement.end_in_output]:
+        if (
+            not replacement.span.label.startswith(UNREAD)
+            and old != result.text[replacement.start_in_output : replacement.end_in_output]
+        ):
             yield replacement.span.label, old
 
 

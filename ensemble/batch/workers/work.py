@@ -20,72 +20,88 @@ from typing import Any
 from phistack.ensemble.batch.formats.columns import check_labels
 from phistack.ensemble.batch.formats.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
-from phistack.ensemble.batch.workers.detector import Detection, Detector
-from phistack.ensemble.batch.workers.job import STRUCK, Job, NoteInput, NoteResult, suited_deidentifier, took_longer
-from phistack.ensemble.batch.workers.record import counted, put_down
+from phistack.ensemble.batch.workers.detection import Detection
+from phistack.ensemble.batch.workers.job import (
+    STRUCK,
+    Bundle,
+    Job,
+    NoteInput,
+    NoteResult,
+    suited_deidentifier,
+    took_longer,
+)
+from phistack.ensemble.batch.workers.record import audit_record, counted
 from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
+from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
 from phistack.ensemble.stacking.repeats.unmarked import unmarked
 from phistack.ensemble.tools.deadline import deadline
 from phistack.ensemble.tools.garbage import keep_all
 from phistack.ensemble.tools.version import code_digest
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
+from phistack.features.passages import UNREAD
+from phistack.features.plain_view import plain_view
 from phistack.features.ranges import covering, touching
 
 _NOTES_OF_A_LIMIT = 32
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
 
-_LOADED: dict[tuple[Any, ...], tuple[Detector, Deidentifier]] = {}
+_LOADED: dict[tuple[Any, ...], tuple[Engine, Deidentifier]] = {}
 
 
 def start_worker(job: Job) -> None:
-    """Load the engine, once for each process.
+    """Load the engine of the run, once for each process.
 
     :raises BundleError: if the bundle is not the one with which the run began.
     :raises SettingsError: if the policy or the labels of columns do not suit the engine.
     """
-    if job.identity not in _LOADED:
-        if manifest_digest(job.model) != job.model_digest:
-            raise BundleError(f"the bundle {job.model} was changed while a run was using it; start the run again")
+    engine, _ = _loaded(job, job.bundle)
+    check_labels(job.run.form_settings.columns.labels, engine.label_set.labels)
+
+
+def _loaded(job: Job, bundle: Bundle) -> tuple[Engine, Deidentifier]:
+    """An engine, and what takes out what it finds."""
+    identity = job.identity(bundle)
+    if identity not in _LOADED:
+        path, digest = bundle
+        if manifest_digest(path) != digest:
+            raise BundleError(f"the bundle {path} was changed while a run was using it; start the run again")
         if code_digest() != job.code:
             raise SettingsError(
                 "a worker has a different version of phistack; install the same version on all machines"
             )
-        detector = job.detector()
-        deidentifier = suited_deidentifier(
-            job.policy, job.key, job.struck, detector.label_set, detector.language, detector.overruling
-        )
-        for other in _LOADED.keys() - {of_engine.identity for of_engine in job.of_each_engine.values()}:
+        others = {language: other for language, other in job.by_language.items() if other != bundle}
+        engine = job.load(bundle, EnginesByLanguage(others, lambda language: _loaded(job, others[language])[0]))
+        deidentifier = suited_deidentifier(job.run, engine.label_set, engine.language, engine.options.overruling)
+        for other in _LOADED.keys() - set(map(job.identity, job.bundles)):
             del _LOADED[other]
-        _LOADED[job.identity] = detector, deidentifier
+        _LOADED[identity] = engine, deidentifier
         keep_all()
-    check_labels(job.labels, _LOADED[job.identity][0].label_set.labels)
+    return _LOADED[identity]
 
 
 def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
     """De-identify notes; one result each, in order. A note's failure is in its result and stops nothing."""
-    engines = [job.engine_for(note) for note in notes]
+    chosen = list(map(job.bundle_for, notes))
     results: dict[int, NoteResult] = {}
-    for engine, of_engine in job.of_each_engine.items():
-        places = [place for place, chosen in enumerate(engines) if chosen == engine]
-        if places or engine == (job.model, job.model_digest):
-            results |= zip(places, _processed(of_engine, [notes[place] for place in places]), strict=True)
+    for bundle in job.bundles:
+        places = [place for place, own in enumerate(chosen) if own == bundle]
+        if places or bundle == job.bundle:
+            results |= zip(places, _processed(job, bundle, [notes[place] for place in places]), strict=True)
     return [results[place] for place in range(len(notes))]
 
 
-def _processed(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
+def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[NoteResult]:
     """De-identify notes with one engine."""
     start_worker(job)
-    worker = _Worker(job, *_LOADED[job.identity])
+    worker = _Worker(job, bundle, *_loaded(job, bundle))
     under_way = [_Note(note, NoteResult()) for note in notes]
-    for note in under_way if not job.any_language else ():
-        worker.attempt([note], partial(worker.check_language, note))
-    worker.find(_readable(under_way))
+    worker.find(under_way)
     for _, of_patient in groupby(under_way, key=lambda note: note.input.patient):
         worker.replace_phi(list(of_patient))
-    if job.second_pass:
+    if job.run.second_pass:
         worker.look_again(_readable(under_way))
     results = [note.result for note in under_way]
     return [NoteResult(problem=result.problem) if result.problem else result for result in results]
@@ -105,7 +121,7 @@ class _Note:
     marked: tuple[tuple[Document, tuple[Span, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        self.found = (Detection(()),) * len(self.input.parts)
+        self.found = (Detection(),) * len(self.input.parts)
 
 
 def _readable(notes: Sequence[_Note]) -> list[_Note]:
@@ -117,7 +133,8 @@ class _Worker:
     """An engine and a policy at work on the notes of a chunk."""
 
     job: Job
-    detector: Detector
+    bundle: Bundle
+    engine: Engine
     deidentifier: Deidentifier
 
     def attempt(self, notes: Sequence[_Note], action: Callable[[], object], units: int = 0) -> bool:
@@ -125,22 +142,17 @@ class _Worker:
 
         :returns: whether it was done.
         """
-        problem = _failure(action, self.job.timeout * (units or sum(note.input.units for note in notes)))
+        problem = _failure(action, self.job.run.timeout * (units or sum(note.input.units for note in notes)))
         for note in notes:
             note.result.problem = note.result.problem or problem
         return not problem
-
-    def check_language(self, note: _Note) -> None:
-        """Hold back a note that the engine cannot read."""
-        objections = [self.detector.objection(part.text) for part in note.input.parts if not part.label]
-        note.result.problem = next(filter(None, objections), "")
 
     def find(self, notes: Sequence[_Note]) -> None:
         """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""
         if self._find_together(notes):
             return
         for note in notes:
-            self.attempt([note], partial(_detect, self.detector, [note]))
+            self.attempt([note], partial(_detect, self.engine, [note]))
         fine = _readable(notes)
         if 1 < len(fine) < len(notes):
             # Once more together, as what is found in a note of a patient is sought in the others.
@@ -149,7 +161,7 @@ class _Worker:
     def _find_together(self, notes: Sequence[_Note]) -> bool:
         # Most notes take a small part of their limit, and one that hangs should not use up those of all.
         units = 1 + sum(note.input.units for note in notes) // _NOTES_OF_A_LIMIT
-        return self.attempt([], partial(_detect, self.detector, notes), units)
+        return self.attempt([], partial(_detect, self.engine, notes), units)
 
     def replace_phi(self, notes: Sequence[_Note]) -> None:
         """Replace the PHI of a patient's notes that follow each other."""
@@ -167,36 +179,43 @@ class _Worker:
 
     def _seek(self, notes: Sequence[_Note]) -> None:
         """Search all notes for the patient's identifiers in columns, and for what was found in any of the notes."""
-        if self.job.labels:
+        if self.job.run.form_settings.columns.labels:
             parts, found = [note.input.parts for note in notes], [note.found for note in notes]
-            _set_found(notes, with_column_identifiers(parts, found, self.detector.record_search, self._removes))
-        if self.job.policy.options.seek_again:
+            _set_found(notes, with_column_identifiers(parts, found, self.engine.record_search, self._removes))
+        if self.job.run.policy.options.seek_again:
             _set_found(notes, self._with_repeats(notes))
 
     def _with_repeats(self, notes: Sequence[_Note]) -> list[tuple[Detection, ...]]:
         """What was found, and where it stands again although nothing marked it."""
         pairs = [pair for note in notes for pair in zip(note.input.documents, note.found, strict=True)]
         known = [(document, part.spans) for document, part in pairs]
-        more = unmarked(known, self.detector.language, self.detector.is_word, self._removes)
+        more = unmarked(known, self.engine.language, self.engine.is_word, self._removes)
         every = (
-            replace(part, spans=part.spans + self.detector.without_never(document, tuple(spans)))
+            replace(part, spans=part.spans + self._without_never(document, spans))
             for (document, part), spans in zip(pairs, more, strict=True)
         )
         return _by_note(notes, every)
+
+    def _without_never(self, document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:
+        """The spans that are not wholly a phrase of the user's list of what never is PHI."""
+        overruling = self.engine.options.overruling
+        if not (spans and overruling.never.phrases):
+            return tuple(spans)
+        return overruling.without_never(plain_view(document, html=self.engine.html), document.text, spans)
 
     def _removes(self, label: str) -> bool:
         return self.deidentifier.strategy(label) in REMOVING
 
     def _holds_names(self, label: str) -> bool:
         """Whether the words of an identifier say who or where; those of dates and ages are in every note."""
-        return kind_of(label, self.deidentifier.label_set.name) not in _COMMON_KINDS
+        return not label.startswith(UNREAD) and kind_of(label, self.deidentifier.label_set.name) not in _COMMON_KINDS
 
     def _with_struck(self, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         """The spans, and the struck words that the policy would not take out with them."""
-        if not self.job.struck:
+        if not self.job.run.struck:
             return spans
         covered = covering((s.start, s.end) for s in spans if self._removes(s.label))
-        places = sorted(set(struck_places(text, self.job.struck)))
+        places = sorted(set(struck_places(text, self.job.run.struck)))
         return spans + tuple(Span(start, end, STRUCK) for start, end in places if not covered(start, end))
 
     def _remember(self, note: _Note, memory: PatientMemory) -> None:
@@ -210,27 +229,34 @@ class _Worker:
         ]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
-        note.result = put_down(self.job, note.input, note.found, changed, known, self.detector.known)
+        note.result = audit_record(self.job, self.bundle, note.input, note.found, changed, known, self.engine.known)
 
     def _heading(self, label: str) -> str:
         """The columns of a label, whose names may say that their dates are of birth."""
-        return " ".join(column for column, of_column in self.job.labels.items() if label == of_column)
+        labels = self.job.run.form_settings.columns.labels
+        return " ".join(column for column, of_column in labels.items() if label == of_column)
 
     def look_again(self, notes: Sequence[_Note]) -> None:
-        """Count what the detector finds in the output outside what was replaced."""
+        """Count what the engine finds in the output outside what was replaced."""
         written = [_Note(_written(note), note.result) for note in notes]
         if written:
-            self.find(written)
+            replace(self, engine=self.engine.with_options(other_languages=READ)).find(written)
         for note in written:
             in_parts = zip(note.found, note.result.record["replaced"], strict=True)
             note.result.record["second_pass"] = counted(label for pair in in_parts for label in _left(*pair))
 
 
-def _detect(detector: Detector, notes: Sequence[_Note]) -> None:
-    """Detect in the parts of each note."""
-    pairs = [pair for note in notes for pair in zip(note.input.parts, note.input.documents, strict=True)]
-    read = iter(detector.find([document for part, document in pairs if not part.label]))
-    _set_found(notes, _by_note(notes, iter([_whole(part) if part.label else next(read) for part, _ in pairs])))
+def _detect(engine: Engine, notes: Sequence[_Note]) -> None:
+    """Detect in the parts of each note, and hold back those that the engine cannot read."""
+    texts = (zip(note.input.parts, note.input.documents, strict=True) for note in notes)
+    readings = engine.read([document for of_note in texts for part, document in of_note if not part.label])
+    for note in notes:
+        found: list[Detection] = []
+        for part in note.input.parts:
+            reading = next(readings) if not part.label else None
+            found.append(Detection.of(reading) if reading else _whole(part))
+            note.result.problem = note.result.problem or (reading.objection if reading else "")
+        note.found = tuple(found)
 
 
 def _by_note(notes: Sequence[_Note], in_parts: Iterator[Detection]) -> list[tuple[Detection, ...]]:

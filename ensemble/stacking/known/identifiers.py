@@ -14,7 +14,7 @@ uncovered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from phistack.ensemble.deidentification.kinds import kind_of
@@ -116,17 +116,6 @@ class KnownIdentifiers:
         for role in self.roster.roles:
             if role in roles():
                 label_of(role, self.search.label_set)
-
-    def over(
-        self, decide: Callable[[Iterable[Document]], Iterator[list[Decision]]]
-    ) -> Callable[..., Iterator[list[Decision]]]:
-        """The same way to decide on notes, with what is known."""
-
-        def decide_with(documents: Iterable[Document]) -> Iterator[list[Decision]]:
-            notes = list(documents)
-            return map(self.added, notes, decide(notes))
-
-        return decide_with
 
     def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
         """The decisions on a note and on what the record of its patient says, sorted by span."""

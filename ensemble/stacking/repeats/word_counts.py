@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -30,6 +30,7 @@ from phistack.features.writing import write_json
 _SMALL, _OUTSIDE = 2, 3
 """In the notes of how many patients a word must stand in small letters, or in any, to be one of the language."""
 
+_KNOWN = 2
 _SHORTEST = 3
 _NAME = 2
 
@@ -110,6 +111,14 @@ class WordCounts:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
         state = files.json(cls.FILE, _CountsState)
         return cls(state["language"], state["seen"])
+
+
+def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
+    """Whether a word in small letters was outside PHI in the notes of two training patients.
+
+    :returns: nothing for an engine that did not count words.
+    """
+    return None if counts is None else lambda word: counts.count(fold(word)).outside >= _KNOWN
 
 
 def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:

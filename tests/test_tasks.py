@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.tasks.engines import train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import read_corpus, write_corpus
@@ -222,8 +222,8 @@ def test_an_unforeseen_error_tells_its_place_and_not_its_message(
     def fail(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr("phistack.ensemble.tasks.engines.explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.tasks.explaining.explain_corpus", fail)
     status, shown, error = phistack("explain", home / "notes", "--model", home / "engine")
     assert status == 70
-    assert "KeyError in test_tasks_engines.py" in _one_sentence(error)
+    assert "KeyError in test_tasks.py" in _one_sentence(error)
     assert SECRET not in shown + error

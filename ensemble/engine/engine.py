@@ -1,0 +1,249 @@
+"""A trained engine: notes in, PHI out.
+
+engine = load_bundle(path)
+annotated = engine.annotate(documents)             the same notes with the spans that are PHI
+readings = engine.read(documents)                  all that became of each note
+decisions = engine.decide(documents)               every candidate of each note, who proposed it, how it was weighed
+faster = engine.only(("regex", "tbed"))            an engine of some of the submodels, with the stacker trained for them
+careful = engine.with_options(recall="high")       the same engine with other options
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import groupby, islice
+from typing import Any
+
+from phistack.ensemble.engine.options import EngineOptions
+from phistack.ensemble.engine.reading import Batch, Reading
+from phistack.ensemble.engine.steps import (
+    Decide,
+    Gate,
+    Join,
+    Lists,
+    Pieces,
+    Propose,
+    Reads,
+    Repeats,
+    RosterSearch,
+    Rules,
+    Step,
+)
+from phistack.ensemble.stacking.candidates import Decision, pools_of
+from phistack.ensemble.stacking.cascade import Cascade
+from phistack.ensemble.stacking.known import KnownIdentifiers, RecordSearch
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts, seen_words
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.documents import Document
+from phistack.features.labels import LabelSet
+from phistack.features.language_gate import LanguageGate
+from phistack.features.plain_view import plain_view
+from phistack.submodels.base import Candidate, Submodel
+
+_CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
+
+
+class Engine:
+    """Submodels and the stacker over them, all trained, and the options with which they read.
+
+    A submodel that fails stops the run: nothing is emitted for the notes at hand.
+
+    :param label_set: of the spans that come out.
+    :param space: reads the features.
+    :param submodels: trained, in the order in which the stacker knows them.
+    :param stacker: trained on the out-of-fold candidates of the same submodels.
+    :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
+    :param language_gate: which notes it can read; otherwise those in its language.
+    :param cascade: which submodels read only lines in doubt; otherwise all read everything.
+    """
+
+    def __init__(
+        self,
+        label_set: LabelSet,
+        space: FeatureSpace,
+        submodels: Sequence[Submodel],
+        stacker: Stacker,
+        subset_stackers: Mapping[Subset, Stacker] | None = None,
+        language_gate: LanguageGate | None = None,
+        cascade: Cascade | None = None,
+    ) -> None:
+        self.label_set = label_set
+        self.space = space
+        self.submodels = tuple(submodels)
+        self.stacker = stacker
+        self.subset_stackers = dict(subset_stackers or {})
+        self.language_gate = language_gate or LanguageGate.of_language(space.settings.language)
+        self.cascade = cascade
+        self.options = EngineOptions()
+        self.others: Mapping[str, Reads] = {}
+
+    @property
+    def names(self) -> Subset:
+        """The names of the submodels, in order."""
+        return tuple(model.name for model in self.submodels)
+
+    @property
+    def stackers(self) -> dict[Subset, Stacker]:
+        """All stackers, that of the whole last, by the submodels that they were trained over."""
+        return {**self.subset_stackers, self.names: self.stacker}
+
+    @property
+    def language(self) -> str:
+        """The language of the notes, as an ISO 639-1 code."""
+        return self.space.settings.language
+
+    @property
+    def html(self) -> bool:
+        """Whether notes are read without the markup of HTML."""
+        return self.space.settings.html
+
+    def is_word(self, word: str) -> bool:
+        """Whether a folded word is one of the language, as far as is known."""
+        return (self.stacker.counts or WordCounts(self.language)).is_word(word)
+
+    def only(self, names: Iterable[str]) -> Engine:
+        """An engine of some of the submodels, weighed by the stacker that was trained for just these.
+
+        A cascade is trained for all submodels together, so an engine of fewer has none.
+
+        :raises SettingsError: if a submodel is not in this engine.
+        :raises BundleError: if no stacker was trained for them.
+        """
+        chosen = in_order(self.names, names)
+        if chosen == self.names:
+            return self
+        if chosen not in self.subset_stackers:
+            raise no_stacker(chosen)
+        smaller = copy(self)
+        smaller.cascade = None
+        smaller.submodels = tuple(model for model in self.submodels if model.name in chosen)
+        smaller.stacker = self.subset_stackers[chosen]
+        smaller.subset_stackers = {n: stacker for n, stacker in self.subset_stackers.items() if {*n} < {*chosen}}
+        return smaller
+
+    def with_options(
+        self, options: EngineOptions | None = None, *, others: Mapping[str, Reads] | None = None, **changes: Any
+    ) -> Engine:
+        """The same engine with other options.
+
+        :param options: in the place of those that it has.
+        :param others: language -> the engine that reads passages in it.
+        :param changes: of single fields of `EngineOptions`.
+        :raises SettingsError: if the engine was trained without the operating point, or has no label for what a list, a
+            pattern or a column of the roster names.
+        """
+        engine = copy(self)
+        engine.options = replace(options or self.options, **changes)
+        if engine.options.overruling:
+            suited = engine.options.overruling.suited_to(self.label_set, self.language)
+            engine.options = replace(engine.options, overruling=suited)
+        engine.others = self.others if others is None else others
+        engine.steps  # noqa: B018  What cannot work is refused here.
+        return engine
+
+    @property
+    def known(self) -> KnownIdentifiers | None:
+        """The search for what the roster says; nothing without a roster."""
+        roster = self.options.roster
+        return KnownIdentifiers(roster, self.record_search) if roster is not None else None
+
+    @property
+    def record_search(self) -> RecordSearch:
+        """The search for what is known about a patient."""
+        return RecordSearch(self.label_set, self.language, self.is_word, self.html)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What happens to notes, in order."""
+        known, overruling = self.known, self.options.overruling
+        return (
+            *self.own_steps,
+            *([RosterSearch(known)] if known is not None else []),
+            *([Lists(overruling)] if overruling else []),
+        )
+
+    @property
+    def own_steps(self) -> tuple[Step, ...]:
+        """Those before the user's own knowledge."""
+        options = self.options
+        stackers = {names: stacker.recalling(options.recall) for names, stacker in self.stackers.items()}
+        stacker = stackers[self.names]
+        return (
+            Gate(self.language_gate, options.other_languages, self.others, seen_words(self.stacker.counts)),
+            Pieces(),
+            Propose(self.space, self.submodels, stackers, self.cascade if options.cascade else None),
+            Decide(stacker),
+            Repeats(stacker),
+            Rules(stacker),
+            Join(self.others, self.label_set),
+        )
+
+    def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
+        """Each submodel's candidates for each note, all of which it reads."""
+        return {model.name: model.propose(tables) for model in self.submodels}
+
+    def read(self, documents: Iterable[Document], *, traced: bool = False) -> Iterator[Reading]:
+        """What becomes of each note, in order.
+
+        Names accepted in one note are also searched for in the patient's neighbouring notes.
+
+        :param traced: whether each reading has a trace.
+        """
+        steps = self.steps
+        for notes in _batches(documents):
+            plain = (document.with_spans(()) for document in notes)
+            batch = Batch([Reading(document, plain_view(document, html=self.html)) for document in plain])
+            for step in steps:
+                step(batch)
+                if traced:
+                    batch.trace(step.name)
+            yield from batch.readings
+
+    def decide(self, documents: Iterable[Document]) -> Iterator[list[Decision]]:
+        """For each note, in order, a decision on every candidate, sorted by span."""
+        return (reading.decisions for reading in self.read(documents))
+
+    def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """The same notes, in order, with what is PHI and what no engine read in place of any spans that they had."""
+        return (reading.annotated for reading in self.read(documents))
+
+    def decide_on(self, tables: Sequence[FeatureTable]) -> Iterator[list[Decision]]:
+        """The decisions of the engine alone on notes whose features are read already; all of them at once."""
+        batch = Batch(tables=tables)
+        for step in self.steps:
+            if isinstance(step, Propose | Decide | Repeats | Rules):
+                step(batch)
+        return batch.in_pieces()
+
+    def decide_from(
+        self, tables: Sequence[FeatureTable], proposals: Mapping[str, list[list[Candidate]]]
+    ) -> Iterator[list[Decision]]:
+        """Decisions from candidates that are already there, without a cascade, on spans of the notes as written.
+
+        :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
+        """
+        pools = pools_of(tables, proposals, tuple(proposals))
+        for table, decisions in zip(tables, self.stackers[tuple(proposals)].decide_all(tables, pools), strict=True):
+            yield [decision.in_note(table.view) for decision in decisions]
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Some notes at a time: as many as save time when read together, and no more than take little memory.
+
+    Those of a patient that follow each other stay together, unless there are very many.
+    """
+    batch: list[Document] = []
+    characters = 0
+    for _, of_patient in groupby(documents, key=lambda document: document.group):
+        while notes := list(islice(of_patient, _MOST_NOTES)):
+            if batch and (characters >= _CHARACTERS_AT_ONCE or len(batch) + len(notes) > _MOST_NOTES):
+                yield batch
+                batch, characters = [], 0
+            batch += notes
+            characters += sum(len(document.text) for document in notes)
+    if batch:
+        yield batch

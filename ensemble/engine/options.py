@@ -1,0 +1,53 @@
+"""What a user asks of an engine besides its notes; the same for `annotate`, `explain`, `deidentify` and Python.
+
+engine = load_bundle(path).with_options(recall="high", cascade=False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from phistack.ensemble.stacking.known import Roster
+from phistack.ensemble.stacking.overruling import Overruling
+from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
+from phistack.features.errors import SettingsError
+from phistack.features.suggestions import no_such
+
+REPLACE, HOLD, READ = "replace", "hold", "read"
+OTHER_LANGUAGES = (REPLACE, HOLD, READ)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """The options of an engine.
+
+    :param cascade: whether expensive submodels read only the lines in doubt, where the engine was trained to do so.
+    :param recall: the operating point: `high`, `balanced` or `precise`.
+    :param other_languages: what becomes of a passage in a language that no engine at hand reads. `replace`: it is
+        replaced whole by, say, `[TEXT IN RUSSIAN]`, and a note that is mostly such text is held back; `hold`: every
+        note with such a passage is held back; `read`: the engine reads everything.
+    :param roster: what is known about the patients, found in their notes too.
+    :param overruling: the user's lists and patterns, which have the last word.
+    :raises SettingsError: for another operating point or choice.
+    """
+
+    cascade: bool = True
+    recall: str = BALANCED
+    other_languages: str = REPLACE
+    roster: Roster | None = field(default=None, repr=False)
+    overruling: Overruling = field(default_factory=Overruling, repr=False)
+
+    def __post_init__(self) -> None:
+        for option, given, choices in (
+            ("--recall", self.recall, CHOICES),
+            ("--other-languages", self.other_languages, OTHER_LANGUAGES),
+        ):
+            if given not in choices:
+                raise SettingsError(no_such(f"choice of {option}", given, choices))
+
+    @property
+    def recorded(self) -> Mapping[str, Any]:
+        """Those that decide the output and are no files, JSON-ready."""
+        return {"cascade": self.cascade, "recall": self.recall, "other languages": self.other_languages}

@@ -1,0 +1,39 @@
+"""What the command explain does: print and draw why notes are marked as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from phistack.ensemble.deidentification import redact
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.tasks.annotating import HeldBack, Source
+from phistack.ensemble.views.explanation import print_explanation
+from phistack.ensemble.views.page import NoteView, write_page
+from phistack.features.documents import Document
+
+
+def explain_corpus(
+    source: Source, engine: Engine, console: Console, *, html: Path | None = None, show_text: bool = False
+) -> tuple[int, HeldBack]:
+    """Print the decisions on every note that the engine can read, and write a page if asked for.
+
+    :returns: how many notes those are, and the others.
+    :raises CorpusError: if it can read none of the notes.
+    """
+    readings, held_back = source.read(engine, traced=True)
+    for reading in readings:
+        print_explanation(reading, console, show_text=show_text)
+    if html is not None:
+        views = [note_view(reading.document, reading.decisions) for reading in readings]
+        write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
+    return len(readings), held_back
+
+
+def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
+    """A note with its decisions and its redacted text, as pages show it."""
+    found = document.with_spans(decision.span for decision in decisions if decision.accepted)
+    return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))

@@ -1,0 +1,119 @@
+"""What the command train does: train, score, save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation import Report, evaluate_systems
+from phistack.ensemble.experiments.budget import best_within, check_budget
+from phistack.ensemble.experiments.results import CorpusFacts
+from phistack.ensemble.experiments.training_report import TrainingReport, report_on
+from phistack.ensemble.stacking.candidates import chosen_spans
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Training, train
+from phistack.features.documents import Corpus
+from phistack.features.writing import refuse_taken
+
+_OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
+
+
+def train_bundle(
+    corpus: Corpus,
+    path: Path,
+    settings: EngineSettings,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+    budget: float | None = None,
+) -> tuple[Training, dict[str, Report]]:
+    """Train an engine and write its bundle.
+
+    :param budget: notes per second; only those submodels are kept that together annotate so many on one core of this
+        machine and have the best out-of-fold score.
+    :returns: the training, and the out-of-fold scores of each submodel and the stack.
+    :raises SettingsError: if the path is taken; that is seen before training begins.
+    :raises SettingsError: if the budget is not above 0, which is seen before training begins, or if no set of submodels
+        keeps to it; nothing is written then.
+    """
+    training, report = train_with_report(corpus, path, settings, jobs=jobs, cache=cache, budget=budget)
+    return training, dict(report.scores)
+
+
+def train_with_report(
+    corpus: Corpus,
+    path: Path,
+    settings: EngineSettings,
+    *,
+    jobs: int = 1,
+    cache: Path | None = None,
+    budget: float | None = None,
+    added: Corpus | None = None,
+    sources: str = "",
+    measure: Callable[[Engine], Sequence[Mapping[str, Any]]] | None = None,
+) -> tuple[Training, TrainingReport]:
+    """As `train_bundle`; returns the training, and all that it says of itself out of fold.
+
+    :param added: further annotated notes, from which the submodels learn and which nothing is scored on.
+    :param sources: where the notes are from, for the model card.
+    :param measure: what else is measured with the engine: rows with `corpus`, `figure` and `value`, for the card.
+    """
+    refuse_taken(path)
+    if budget is not None:
+        check_budget(budget)
+    corpus = settings.grouped(corpus)
+    training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
+    facts: dict[str, Any] = {"added documents": len(added)} if added else {}
+    facts |= {"sources": sources} if sources else {}
+    if budget is not None:
+        choice = best_within(budget, training, corpus.documents)
+        training = training.only(choice.subset)
+        facts |= choice.facts
+    with stage("scoring"):
+        report = report_on(training, corpus, settings, remark=_OF_BUDGET if budget is not None else "")
+    counted = CorpusFacts.of(corpus).to_dict()
+    del counted["label set"]  # which the manifest has beside its language
+    answers = self_test(training.engine)
+    save_bundle(
+        training.engine,
+        path,
+        self_test=answers,
+        models=training.models,
+        trained_on={
+            **counted,
+            "settings hash": settings.digest,
+            **facts,
+            **{what: count for what, count in sorted(training.warnings.items())},
+        },
+        figures={
+            **report.figures(),
+            **_of_cascade(training.engine),
+            "recall choices": training.engine.stacker.choices_,
+            **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
+        },
+    )
+    return training, report
+
+
+def _of_cascade(engine: Engine) -> dict[str, Any]:
+    """What the manifest and the model card say of the cascade; nothing where there is none."""
+    cascade = engine.cascade
+    if cascade is None:
+        return {}
+    thresholds = {"doubt": cascade.doubt, "chance": cascade.chance}
+    return {"cascade": {"waiting": ", ".join(cascade.waiting), **thresholds, **cascade.figures}}
+
+
+def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:
+    """All criteria on annotated notes, for each submodel alone and for the stack."""
+    tables = engine.space.tables(gold.documents)
+    proposals = engine.propose(tables)
+    views = [table.view for table in tables]
+    systems = {name: list(map(chosen_spans, notes, views)) for name, notes in proposals.items()}
+    systems["stack"] = [[d.span for d in note if d.accepted] for note in engine.decide_on(tables)]
+    return evaluate_systems(gold, {name: gold.with_spans(notes) for name, notes in systems.items()})
