@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.stacking_cases import MEAN, accepted, decide, settings_for
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table, percent
-from phistack.ensemble.experiments.chooser_scores import LOGISTIC, MAJORITY, PERFECT
+from phistack.ensemble.experiments.choosers import LOGISTIC, MAJORITY, PERFECT
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.candidates import Decision, non_overlapping
 from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, plain_mean

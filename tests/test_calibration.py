@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import model_card
-from phistack.ensemble.evaluation.calibration import FEWEST, Calibration
-from phistack.ensemble.evaluation.calibration_picture import calibration_picture
-from phistack.ensemble.evaluation.intervals import wilson
-from phistack.ensemble.experiments.calibrations import calibrations_of
+from phistack.ensemble.evaluation.calibration import FEWEST, Calibration, calibration_picture
+from phistack.ensemble.evaluation.resampling import Resampling, wilson
+from phistack.ensemble.experiments.error_tables import calibrations_of
 from phistack.ensemble.experiments.errors import analyse_errors
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tasks.training import train_bundle
@@ -133,7 +132,7 @@ def test_the_card_of_an_older_engine_names_no_picture() -> None:
 
 
 def test_other_notes_have_diagrams_in_the_analysis_of_errors(engine: Path) -> None:
-    analysis = analyse_errors(notes(40, 8), load_bundle(engine), shuffles=9)
+    analysis = analyse_errors(notes(40, 8), load_bundle(engine), resampling=Resampling(shuffles=9))
     figures = analysis.to_dict()["calibration"]
     json.dumps(figures)
     page = analysis.page()

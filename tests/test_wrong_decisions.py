@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.evaluation import Resampling, evaluate
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
 from phistack.ensemble.stacking.choosers import chosen_by, majority_vote, perfect_choice, plain_mean
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, WrongDecision, wrong_decisions
@@ -143,7 +143,7 @@ def decided(draw: Any) -> list[Decision]:
 
 def counts(gold: list[Span], answers: list[Span]) -> Any:
     corpus = Corpus((Document("n", TEXT, tuple(gold)),), LABELS)
-    return evaluate(corpus, corpus.with_spans([answers]), resamples=1).strict
+    return evaluate(corpus, corpus.with_spans([answers]), resampling=Resampling(draws=1)).strict
 
 
 @given(gold_spans, decided())

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from phistack.ensemble.command_line.choices import DRAWN, PAPERS, SPACES, SUBMODELS, completing, one_of
+from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, completing, one_of
 from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
     MapLabelsOption,
     OutOption,
+    SeedsOption,
     StackOption,
     TestOption,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
+from phistack.ensemble.command_line.scores import ResamplingOptions, command_given
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
 
-_KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you need no more"
+_KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you no longer need it"
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
@@ -39,23 +40,21 @@ def ablate(
     *,
     test: TestOption = None,
     groups: Annotated[bool, typer.Option("--groups", help="Leave out feature groups too, and train again.")] = False,
-    shuffles: Annotated[int, typer.Option(help="Number of shuffles of the paired randomisation.", min=1)] = 9999,
+    seeds: SeedsOption = 1,
     criterion: CriterionOption = "strict",
+    chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
     with stage("reading the notes"):
         from phistack.ensemble.experiments.ablation import ablate
-        from phistack.ensemble.experiments.chooser_scores import the_way
 
         notes, other, settings = _read(training, corpus, test)
     results = _write(out, lambda: ablate(
-        notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
+        notes, settings, test=other, groups=groups, criterion=criterion, seeds=seeds, resampling=chance.resampling(),
         jobs=training.jobs, cache=training.cache,
     ))  # fmt: skip
-    for table in filter(None, (results.fold_table(), results.chooser_table())):
-        console().print(table.rich())
-    say(the_way(results.choosers))
+    say(results.choosers.sentence)
 
 
 def curve(
@@ -122,6 +121,7 @@ def transfer(
     map_labels: MapLabelsOption = "",
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
+    chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
     """Train on each corpus, or on several together, and test on each: how far an engine travels."""
@@ -136,17 +136,17 @@ def transfer(
         Domain(name, corpus.mapped(map_labels or corpus.label_set.name), training.settings(corpus))
         for name, corpus in zip(names_of(corpora), read, strict=True)
     ]
-    results = _write(out, lambda: transfer(
-        domains, pooled=pooled, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache,
+    _write(out, lambda: transfer(
+        domains, pooled=pooled, stack=stack, criterion=criterion, resampling=chance.resampling(), jobs=training.jobs,
+        cache=training.cache,
     ))  # fmt: skip
-    console().print(results.others_table().rich())
 
 
 def tune(
     corpus: CorpusArgument,
     out: OutOption,
     submodel: Annotated[
-        str, typer.Option(help="The submodel whose settings are sought.", autocompletion=completing(SUBMODELS))
+        str, typer.Option(help="The submodel whose settings to search.", autocompletion=completing(SUBMODELS))
     ],
     space: Annotated[
         str,
@@ -185,69 +185,17 @@ def tune(
     say(_KEPT.format(kept))
 
 
-def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER", help=f"{one_of(PAPERS)}.", show_default=False, autocompletion=completing(PAPERS)
-        ),
-    ],
-    corpus: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes to train on.", show_default=False)],
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="Annotated notes to score on.", show_default=False)],
-    out: OutOption,
-    *,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False,
-    only_right: Annotated[
-        str, typer.Option(metavar="SUBMODEL", help="In zhao2020, table 7 has the places where this one alone is right.")
-    ] = "tbed",
-    text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
-    annotated: Annotated[
-        bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
-    ] = False,
-    with_curve: Annotated[
-        bool, typer.Option("--curve/--no-curve", help="Draw the learning curve too, where the paper has one: longest.")
-    ] = True,
-    add: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="In berg2019-*, further annotated notes that are learned from too, for the rows of added corpora; "
-            "twice for two corpora.",
-            show_default=False,
-        ),
-    ] = None,
-    training: TrainingOptions,
-) -> None:
-    """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
-    with stage("reading the notes"):
-        from phistack.ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
-
-        published(paper)
-        if training.preset not in ("", paper):
-            raise SettingsError(f"the tables of {paper} are made with its own preset; leave out --preset")
-        notes, other, settings = _read(replace(training, preset=paper), corpus, test)
-        assert other is not None
-        further = [training.read(path, notes.label_set) for path in add or ()]
-    kept = _kept(training, out)
-    found = write_reproduction(out, lambda: reproduce(
-        paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        annotated=annotated, curve=with_curve, added=further, jobs=training.jobs, cache=kept,
-    ))  # fmt: skip
-    for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):
-        console().print(table.rich())
-    say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
-    say(_KEPT.format(kept))
-
-
 def _kept(training: TrainingOptions, out: Path) -> Path:
     """Where long searches keep the predictions of folds: in the cache that is given, or beside the output."""
     return training.cache or out.with_name(f"{out.name}.folds")
 
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
-    """Run an experiment, write the folder of its results and show the table."""
+    """Run an experiment, write the folder of its results and show the tables."""
     from phistack.ensemble.experiments.results import write_results
 
-    results = write_results(out, measure, pictures=pictures)
-    console().print(results.table().rich())
-    say(f"figures, table and {'pictures' if pictures else 'settings'} were written to {out}")
+    results = write_results(out, measure, pictures=pictures, command=command_given())
+    for table in results.tables().values():
+        console().print(table.rich())
+    say(f"figures, tables and {'pictures' if pictures else 'settings'} are in {out}")
     return results

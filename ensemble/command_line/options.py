@@ -66,7 +66,7 @@ ModelChoiceOption = Annotated[
 NewModelOption = Annotated[Path, option("The bundle to make: a folder, or a file .zip.", "--model")]
 OutOption = Annotated[Path, option("The folder to make.", "--out")]
 SubmodelsOption = Annotated[
-    str, option(f"Names separated by commas: {','.join(SUBMODELS)}.", "--submodels", names=SUBMODELS, after=",")
+    str, option(f"Names separated by commas: {', '.join(SUBMODELS)}.", "--submodels", names=SUBMODELS, after=",")
 ]
 SubsetOption = Annotated[
     str, option("Use only these submodels, separated by commas.", "--submodels", names=SUBMODELS, after=",")
@@ -187,6 +187,9 @@ GroupByOption = Annotated[
     ),
 ]  # fmt: skip
 AllowMissingOption = Annotated[bool, option("Compare the notes that all have, instead of refusing.", "--allow-missing")]
+SeedsOption = Annotated[
+    int, option("Train with this many seeds, for means and deviations over them.", "--seeds", min=1)
+]
 SeedOption = Annotated[int, option("Seed of all random choices.", "--seed")]
 ShufflesOption = Annotated[int, option("Number of shuffles of the paired randomisation.", "--shuffles", min=1)]
 JobsOption = Annotated[int, option("Parallel processes; the result is the same.", "--jobs", min=1)]

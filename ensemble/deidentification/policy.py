@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from phistack.ensemble.deidentification.kinds import KINDS, kind_of
 from phistack.ensemble.deidentification.word_lists import shipped
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from phistack.features.registry import FileRegistry
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 
@@ -51,7 +52,7 @@ _ALLOWED: dict[str, tuple[Container[object], str]] = {
     "oldest_age": (("90+", "89"), "90+ or 89, in quotes"),
 }
 _FLAGS = (False, True)
-_POLICIES = resources.files("phistack.ensemble.deidentification") / "policies"
+POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,12 @@ class Policy:
         """A policy that phistack ships; :raises SettingsError: for an unknown name."""
         if name not in cls.names():
             raise SettingsError(f"{no_such('policy', name, cls.names())}, or give a TOML file")
-        return cls._from_table(name, shipped(f"policies/{name}"))
+        return cls._from_table(name, tomllib.loads(POLICIES.text(name)))
 
     @staticmethod
     def names() -> tuple[str, ...]:
-        """The policies that phistack ships."""
-        return tuple(sorted(e.name.removesuffix(".toml") for e in _POLICIES.iterdir() if e.name.endswith(".toml")))
+        """The policies that phistack and installed packages ship."""
+        return POLICIES.names
 
     @classmethod
     def from_toml(cls, path: Path) -> Policy:

@@ -1,7 +1,8 @@
 """Which phistack, and which Python and libraries it runs on, without importing them.
 
 code_version()                      "0.1.0"
-version_lines()                     "phistack 0.1.0", "Python 3.11.9", "tensorflow 2.17.0, keras 3.5.0, ..."
+versions()                          {"phistack": "0.1.0", "python": "3.11.9", "tensorflow": "2.17.0", ...}
+version_lines()                     the same in lines, with the platform
 code_digest()                       SHA-256 over every module and table of phistack
 code_digest("features", "tbed")     the same of some of its packages
 
@@ -30,6 +31,12 @@ def code_version() -> str:
     return installed("phistack")
 
 
+def versions() -> dict[str, str]:
+    """Phistack, Python and the core libraries."""
+    libraries = {name: installed(name) for name in _CORE}
+    return {"phistack": code_version(), "python": platform.python_version(), **libraries}
+
+
 def version_lines() -> tuple[str, ...]:
     """Phistack, Python and the core libraries, a line each."""
     libraries = ", ".join(f"{name} {installed(name)}" for name in _CORE)
@@ -56,10 +63,11 @@ def code_digest(*packages: str) -> str:
 
 
 def _adding() -> list[str]:
-    """The packages, or modules, of others that add to phistack."""
+    """The packages, or modules, that add to phistack; of phistack itself the room that does so."""
     every = metadata.entry_points()
     added = (entry for group in every.groups if group.startswith("phistack.") for entry in every.select(group=group))
-    return sorted({entry.module.partition(".")[0] for entry in added} - {"phistack"})
+    parts = (entry.module.split(".") for entry in added)
+    return sorted({".".join(names[: 3 if names[0] == "phistack" else 1]) for names in parts})
 
 
 def _code_of(name: str) -> Iterator[tuple[str, Path]]:

@@ -27,9 +27,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
-from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
@@ -38,11 +39,15 @@ from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.limited_regex import LimitedRegex
+from phistack.features.registry import FileRegistry
 from phistack.features.saved_files import same_type
-from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.suggestions import did_you_mean
 from phistack.features.user_files import file_named, read_toml
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
+
+PRESETS = FileRegistry("presets", "preset", ".toml")
+"""Settings by name; all are of installed packages, those of published systems of `ensemble.papers`."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
@@ -50,7 +55,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file")
+_LATER_STACKING = ("rule_labels", "rules_file", "alone")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -138,6 +143,14 @@ class EngineSettings:
         for name, given in self.submodels.items():
             new_submodel(name, given).check(self.features)
 
+    def check_stacking(self) -> None:
+        """See that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
+        if self.stacker.alone and len(self.submodels) > 1:
+            raise SettingsError(
+                f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with "
+                "--submodels, or set alone = false under [stacker]"
+            )
+
     @property
     def unsplit(self) -> str:
         """What no fold splits, in words."""
@@ -183,14 +196,22 @@ class EngineSettings:
             del plain["group_by"]
         return plain
 
+    def complete(self) -> dict[str, Any]:
+        """JSON-ready, with every setting at its value, those left at their defaults too; `from_dict` reads it back."""
+        own = {name: new_submodel(name, given).settings() for name, given in self.submodels.items()}
+        kinds = {name: {KIND: given[KIND]} for name, given in self.submodels.items() if KIND in given}
+        submodels = {name: {**own[name], **kinds.get(name, {})} for name in own}
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self), "submodels": submodels}))
+        return plain
+
+    def to_toml(self) -> str:
+        """Every setting at its value, as a file of settings that `from_toml` reads back."""
+        return tomli_w.dumps(_without_none(self.complete()))
+
     @property
     def digest(self) -> str:
         """A short hash of all settings, those left at their defaults too, for result tables."""
-        submodels = {
-            name: {**new_submodel(name, given).settings(), **({KIND: given[KIND]} if KIND in given else {})}
-            for name, given in self.submodels.items()
-        }
-        complete = json.dumps(self.to_dict() | {"submodels": submodels}, sort_keys=True)
+        complete = json.dumps(self.to_dict() | {"submodels": self.complete()["submodels"]}, sort_keys=True)
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
 
 
@@ -230,13 +251,18 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return {**under, **over, **{name: merged(under[name], over[name]) for name in both}}
 
 
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table without entries that TOML cannot write, which are those left at `None`."""
+    return {
+        name: _without_none(value) if isinstance(value, Mapping) else value
+        for name, value in table.items()
+        if value is not None
+    }
+
+
 def _preset(name: str) -> dict[str, Any]:
     """The table of a preset; one that is `like` another, or several, is merged over these."""
-    folder = resources.files("phistack.ensemble.training") / "presets"
-    names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    if name not in names:
-        raise SettingsError(no_such("preset", name, names))
-    table = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(PRESETS.text(name))
     like = table.pop("like", [])
     others = map(_preset, [like] if isinstance(like, str) else like)
     return reduce(merged, [*others, table])
