@@ -7,6 +7,7 @@
 kills      batch runs and their workers are killed at random moments
 inputs     mutated corpora, tables and bundles are read
 texts      texts that no one writes, in two lengths; a note of 20 MB
+disguises  identifiers with signs and markup between and inside their words, read by the English engine
 
 Ends with status 1 if anything was lost, held back, differing, foreign, quoted or too slow.
 """
@@ -20,9 +21,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.faults.disguises import disguised
 from benchmarks.faults.inputs import read_mutated
 from benchmarks.faults.kills import Losses, kill_runs, kill_workers
 from benchmarks.faults.languages import mixtures
+from benchmarks.faults.spellings import MARKUPS, SIGNS
 from benchmarks.faults.texts import huge_note
 from benchmarks.growth import TEXTS, growth_of_texts
 from benchmarks.markdown import head, row
@@ -84,12 +87,20 @@ def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Itera
         yield _huge(engine, folder)
     if arguments.mixtures:
         yield from _mixtures(arguments.mixtures)
+    yield from _disguises()
 
 
 def _mixtures(n_notes: int) -> Iterator[Result]:
     for found in mixtures(n_notes):
         facts = f"{found.in_clear} of {found.n} came out in clear"
         yield Result(f"passages in other languages, {found.form}", facts, bool(found.in_clear))
+
+
+def _disguises() -> Iterator[Result]:
+    for what, signs in ((f"{len(SIGNS)} separators", SIGNS), (f"{len(MARKUPS)} markups", MARKUPS)):
+        for found in disguised(signs):
+            facts = f"{len(found.in_clear)} of {found.n} in clear" + "".join(f"; {case}" for case in found.in_clear[:5])
+            yield Result(f"{what}, {found.place} of identifiers, by engine", facts, bool(found.in_clear))
 
 
 def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, kills: int) -> Result:
