@@ -28,7 +28,7 @@ _CONJUNCTIONS = frozenset("and or to und oder bzw bis sowie en of och eller samt
 def broken_words(text: str) -> Iterator[Edit]:
     """What is left out so that broken words and numbers are whole: the line end, with or without its hyphen."""
     compounds: frozenset[str] | None = None
-    position = 0
+    position = -1
     for match in _BREAK.finditer(text):
         start, end = match.span()
         before = _WORD_AT_END.search(text, max(0, start - _LONGEST_WORD), start)
@@ -57,7 +57,7 @@ def _is_kept(text: str, before: re.Match[str], after: re.Match[str], position: i
     if not before[0][-1].isalpha():
         return False
     line = max(text.rfind("\n", 0, before.start()), text.rfind("\r", 0, before.start())) + 1
-    is_one_word = line != position and _WORD.search(text, line, before.start()) is None
+    is_one_word = line > position and _WORD.search(text, line, before.start()) is None
     return (first.isupper() and (is_one_word or not before[0][0].isupper())) or (is_one_word and before[0].islower())
 
 

@@ -10,12 +10,12 @@ These steps, in this order, change what is read, and a note without anything for
 
 1. characters that the text writes as their bytes: `=C3=A9`, `%20` (`features.encodings`)
 2. tags and character references of HTML (`features.markup`)
-3. line ends and braille blanks inside words (`features.odd_blanks`)
-4. characters that nobody sees are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
+3. characters that nobody sees are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
    bidirectional marks, variation selectors, a byte order mark), control characters that are not white space, and marks
    that are drawn over or around another character. Full-width and mathematical letters, digits of any script, and
    hyphens and blanks that do not break are read as the plain ones, separators of lines and paragraphs as line ends
-5. a letter with combining accents is the one character for it, where Unicode has one
+4. a letter with combining accents is the one character for it, where Unicode has one
+5. white space that is not typed is left out inside words (`features.odd_blanks`)
 6. words and numbers that are broken over a line end are whole (`features.line_ends`)
 
 This is much less than NFKC: `º`, `½` and ligatures stay as they are. Steps 1 and 2 need evidence in the text, unless
@@ -40,7 +40,7 @@ from phistack.features.encodings import PERCENT, QUOTED_PRINTABLE
 from phistack.features.letters import ByCharacter
 from phistack.features.line_ends import broken_words
 from phistack.features.markup import references, tags
-from phistack.features.odd_blanks import BRAILLE_BLANK, ODD_BLANKS, odd_blanks
+from phistack.features.odd_blanks import ODD_BLANKS, odd_blanks
 from phistack.features.rewriting import ACCENTS, Edit, Rewritten, rewrite
 
 IGNORABLE = (
@@ -56,8 +56,8 @@ IGNORABLE = (
 )
 """What a note is read without, as the inside of a class of a regular expression."""
 
-_BLANKS = f"\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000{BRAILLE_BLANK}"
-_LINE_ENDS = "\u0085\u2028\u2029"
+_BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_LINE_ENDS = "\u2028\u2029"
 _HYPHENS = "\u2010\u2011"
 _ONE_FOR_ONE = f"[{_BLANKS}{_LINE_ENDS}{_HYPHENS}\uff01-\uff5e\U0001d400-\U0001d7ff]|[^\\D0-9]"
 # A soft hyphen that is printed, as a line ends there, belongs to a word that goes on.
@@ -185,6 +185,7 @@ def _composed(text: str) -> Iterator[Edit]:
         end = match.end() - len(composed) + 1
         if end > match.start() + 1:
             yield Edit(match.start(), end, composed[0])
+            yield from (Edit(i, i + 1, accent) for i, accent in enumerate(composed[1:], end))
 
 
 _IN_ONE_WAY = ByCharacter(_in_one_way)
@@ -197,7 +198,7 @@ def _steps(html: bool, encoded: bool) -> tuple[_Step, ...]:
         _Step(re.compile("%"), partial(PERCENT.edits, certain=encoded), shared=False),
         _Step(re.compile("<"), partial(tags, certain=html), shared=False),
         _Step(re.compile("&"), references, shared=False),
-        _Step(re.compile(f"[{ODD_BLANKS}]"), odd_blanks, shared=True),
         _Step(re.compile(f"[{IGNORABLE}]|{_ONE_FOR_ONE}"), _otherwise, shared=True),
         _Step(re.compile(f"[{ACCENTS}]"), _composed, shared=True),
+        _Step(re.compile(f"[{ODD_BLANKS}]"), odd_blanks, shared=True),
     )
