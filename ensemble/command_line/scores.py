@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.groups import CorpusOptions
 from phistack.ensemble.command_line.options import (
+    AllowMissingOption,
     CorpusArgument,
     CriterionOption,
+    GoldArgument,
     JsonOption,
     LatexOption,
     ModelOption,
@@ -21,18 +23,12 @@ from phistack.ensemble.command_line.options import (
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
 from phistack.ensemble.tools.comma_lists import comma_list
-from phistack.features.writing import new_folder, refuse_taken, write_new
+from phistack.features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
     from phistack.features.documents import Corpus
 
-GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
-AllowMissingOption = Annotated[
-    bool, typer.Option("--allow-missing", help="Score the notes that all systems have, and list the others.")
-]
 
-
-@with_options
 def evaluate(
     gold: GoldArgument,
     system: Annotated[
@@ -60,38 +56,6 @@ def evaluate(
     print_report(report, console())
 
 
-@with_options
-def baseline(
-    training: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes.", show_default=False)],
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="Others, to be scored on.", show_default=False)],
-    *,
-    out: Annotated[
-        Path | None, typer.Option(help="A folder to make, with TEST as each baseline annotates it.", show_default=False)
-    ] = None,
-    corpora: CorpusOptions,
-) -> None:
-    """Score what any engine must beat: PHI of the training notes looked up again, if unambiguous or by usual label."""
-    from phistack.ensemble.evaluation import evaluate_systems
-    from phistack.ensemble.evaluation.tables import Table, TableRow, share
-    from phistack.ensemble.experiments.entity_baselines import entity_baselines
-    from phistack.features.formats import write_corpus
-
-    if out:
-        refuse_taken(out)
-    learned, gold = _read(corpora, [training, test])
-    found = entity_baselines(learned, gold)
-    reports = evaluate_systems(gold, found)
-    if out:
-        format = corpora.reading.reader.format_of(test)
-        with new_folder(out) as folder:
-            for name, corpus in found.items():
-                write_corpus(corpus, folder / name.replace(" ", "-"), format=format)
-    rows: list[TableRow] = [(name, *map(share, report.strict.measures.values())) for name, report in reports.items()]
-    title = f"Baselines by entity, strict, on {len(gold)} notes"
-    console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title).rich())
-
-
-@with_options
 def compare(
     gold: GoldArgument,
     systems: Annotated[
@@ -134,7 +98,6 @@ def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
     return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
 
 
-@with_options
 def errors(
     gold: GoldArgument,
     model: ModelOption,
@@ -174,7 +137,6 @@ def errors(
     say(analysis.summary)
 
 
-@with_options
 def frontier(
     corpus: CorpusArgument,
     model: ModelOption,

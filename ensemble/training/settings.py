@@ -27,21 +27,25 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.stacking.folds import grouped_by
+from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from phistack.features.limited_regex import LimitedRegex
+from phistack.features.registry import FileRegistry
 from phistack.features.saved_files import same_type
-from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.suggestions import did_you_mean
 from phistack.features.user_files import file_named, read_toml
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
+
+PRESETS = FileRegistry("presets", "preset", ".toml")
+"""Settings by name; all are of installed packages, those of published systems of `ensemble.papers`."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
@@ -49,7 +53,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file")
+_LATER_STACKING = ("rule_labels", "rules_file", "alone")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -81,7 +85,8 @@ class EngineSettings:
     group_by: str = ""
 
     def __post_init__(self) -> None:
-        _check_pattern(self.group_by)
+        if self.group_by:
+            LimitedRegex(self.group_by, "", GROUP_BY)
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
         _check_names(tuple(self.submodels))
@@ -135,6 +140,14 @@ class EngineSettings:
         """See that all submodels can be trained so; :raises SettingsError: if one cannot, before anything is read."""
         for name, given in self.submodels.items():
             new_submodel(name, given).check(self.features)
+
+    def check_stacking(self) -> None:
+        """See that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
+        if self.stacker.alone and len(self.submodels) > 1:
+            raise SettingsError(
+                f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with "
+                "--submodels, or set alone = false under [stacker]"
+            )
 
     @property
     def unsplit(self) -> str:
@@ -192,13 +205,6 @@ class EngineSettings:
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
 
 
-def _check_pattern(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise SettingsError(f"group_by must be a regular expression, which {pattern!a} is not: {error}") from None
-
-
 def _check_names(names: tuple[str, ...]) -> None:
     """See that names can be those of folders and of sources of candidates, and that they are not too many."""
     for name in names:
@@ -237,11 +243,7 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _preset(name: str) -> dict[str, Any]:
     """The table of a preset; one that is `like` another, or several, is merged over these."""
-    folder = resources.files("phistack.ensemble.training") / "presets"
-    names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    if name not in names:
-        raise SettingsError(no_such("preset", name, names))
-    table = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(PRESETS.text(name))
     like = table.pop("like", [])
     others = map(_preset, [like] if isinstance(like, str) else like)
     return reduce(merged, [*others, table])
