@@ -29,6 +29,11 @@ from phistack.features.rewriting import Edit
 _AN_ADDRESS = re.compile(r"[\w-]+\.\w")
 _NUMBER_AT_END = re.compile(r"\d[\d-]{2}\Z")
 _LONG_LINE = 60
+# A line may end between the bytes of a character.
+_SOFT_BREAK = r"=[ \t]{0,9}\r?\n"
+_QUOTED = re.compile(rf"=[0-9A-F]{{2}}(?:(?:{_SOFT_BREAK})?=[0-9A-F]{{2}})*|{_SOFT_BREAK}")
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
+_BYTE = re.compile(r"[=%]([0-9A-Fa-f]{2})")
 _Matches = Sequence[re.Match[str]]
 
 
@@ -85,12 +90,12 @@ class Encoding:
         return before.isalpha() and after.isalpha() and self.goes_on(after)
 
 
-QUOTED_PRINTABLE = Encoding("=", re.compile(r"=(?:[0-9A-F]{2}(?:=[0-9A-F]{2})*|[ \t]{0,9}\r?\n)"), str.isupper)
-PERCENT = Encoding("%", re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*"), str.isalpha)
+QUOTED_PRINTABLE = Encoding("=", _QUOTED, str.isupper)
+PERCENT = Encoding("%", _PERCENT, str.isalpha)
 
 
 def _bytes(match: re.Match[str]) -> bytes:
-    return bytes.fromhex(match[0].replace(match[0][0], ""))
+    return bytes.fromhex("".join(_BYTE.findall(match[0])))
 
 
 def _is_beyond_ascii(match: re.Match[str]) -> bool:
@@ -130,8 +135,9 @@ def _characters(match: re.Match[str], certain: bool) -> Iterator[Edit]:
         data.decode()
     except UnicodeDecodeError:
         charset = "cp1252"
-    start = match.start()
+    starts = [*(match.start() + byte.start() for byte in _BYTE.finditer(match[0])), match.end()]
+    first = 0
     for character in data.decode(charset, "replace"):
-        end = start + 3 * (len(character.encode()) if charset == "utf-8" else 1)
-        yield Edit(start, end, character)
-        start = end
+        after = first + (len(character.encode()) if charset == "utf-8" else 1)
+        yield Edit(starts[first], starts[after], character)
+        first = after

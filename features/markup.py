@@ -3,7 +3,7 @@
     list(tags("<p>Dr. An<b>selm</b>"))             Edit(0, 3, "\\n"), Edit(9, 12, ""), Edit(16, 20, "")
     list(references("617&ndash;555 &amp; co"))     Edit(3, 10, "–"), Edit(14, 19, "&")
 
-A tag is left out, one that ends a line or a cell is read as a line end or a blank, and a character reference as its
+A tag is left out, one that ends a line or a cell is read as a line end or a blank (between digits a blank), and a character reference as its
 character. Only what cannot hide PHI is left out: tags of the HTML standard without attributes, or with attributes of
 layout alone. A link with an address, a comment, a script or a picture with a caption stays as it is written, so that it
 is read as text, and `BP <90` or `<ann@example.org>` is no tag. A tag that must be closed is markup only in a text with
@@ -57,7 +57,12 @@ def tags(text: str, *, certain: bool = False) -> Iterator[Edit]:
     for match in found:
         name = match["tag"] and match["tag"].lower()
         if certain or name is None or name in _NEED_NO_END or name in paired:
-            yield Edit(*match.span(), _READ_AS[name])
+            yield Edit(*match.span(), " " if _is_in_number(match) and _READ_AS[name] else _READ_AS[name])
+
+
+def _is_in_number(match: re.Match[str]) -> bool:
+    start, end = match.span()
+    return match.string[max(0, start - 1) : start].isdecimal() and match.string[end : end + 1].isdecimal()
 
 
 def _paired(text: str) -> frozenset[str]:

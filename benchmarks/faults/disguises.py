@@ -5,7 +5,8 @@
 A sign is between the words of an identifier, in the place of what is there; inside, in the middle of each word; or
 everywhere, between all letters of each word. What shows nothing, or a mark over a letter, is between words beside what
 is there, as `03<b></b>12` shows 0312, which is no date. What separates words is not put inside of them, as
-`Quack,enbush` is two words for any reader. The identifiers are some that the engine finds in the note as it is.
+`Quack,enbush` is two words for any reader, and what is read as nothing or as a line end does not take the place of the @
+and the full stops of an e-mail address, as that is none without them. The identifiers are some that the engine finds in the note as it is.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ UNSEEN = ("\u00ad", "\u200b", "\u2060", "\u20dd", "\u0336", "\u0007", "<b></b>",
 INSIDE = (*UNSEEN, "\v", "\u0085", "\u2800", "-\n")
 """What may be inside a word that is one for the reader."""
 
+NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>")
+"""What is read as nothing or as a line end between letters."""
+
 _WORD = re.compile(r"[^\W_]+")
 _FIELD = re.compile(r"\{(\w+)\}")
 _Parts = list[tuple[str, bool]]
@@ -59,7 +63,11 @@ def disguised(signs: Iterable[str]) -> Iterator[Disguised]:
     signs = tuple(signs)
     for place, change in (("between words", _between), ("inside words", _inside), ("between letters", _everywhere)):
         fitting = signs if place == "between words" else [sign for sign in signs if sign in INSIDE]
-        cases = [(role, sign, _note(role, change(role, sign))) for role in IDENTIFIERS for sign in fitting]
+        tried = ((role, sign) for role in IDENTIFIERS for sign in fitting)
+        kept = (
+            case for case in tried if change is not _between or case[0] != "email" or case[1] not in NOT_IN_ADDRESSES
+        )
+        cases = [(role, sign, _note(role, change(role, sign))) for role, sign in kept]
         found = engine.annotate([Document(str(i), text) for i, (_, _, (text, _)) in enumerate(cases)])
         left = []
         for (role, sign, (_, letters)), note in zip(cases, found, strict=True):
