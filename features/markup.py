@@ -4,10 +4,10 @@
     list(references("617&ndash;555 &amp; co"))     Edit(3, 10, "–"), Edit(14, 19, "&")
 
 A tag is left out, one that ends a line or a cell is read as a line end or a blank (between digits as a blank), and a
-character reference as its character. Only what cannot hide PHI is left out: tags of the HTML standard without attributes,
-or with attributes of layout alone. A link with an address, a comment, a script or a picture with a caption stays as it is
-written, so that it is read as text, and `BP <90` or `<ann@example.org>` is no tag. A tag that must be closed is markup
-only in a text with both its begin and its end.
+character reference as its character. Only what cannot hide PHI is left out: tags of the HTML standard without
+attributes, or with attributes of layout alone. A link with an address, a comment, a script or a picture with a
+caption stays as it is written, so that it is read as text, and `BP <90` or `<ann@example.org>` is no tag. A tag that
+must be closed is markup only in a text with both its begin and its end.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
     list(disguised(SIGNS))     for each kind of place: how many identifiers were tried, and which left a letter in clear
 
 A sign is between the words of an identifier, in the place of what is there; inside, in the middle of each word; or
-everywhere, between all letters of each word. What shows nothing, or a mark over a letter, is between words beside what
-is there, as `03<b></b>12` shows 0312, which is no date. What separates words is not put inside of them, as
-`Quack,enbush` is two words for any reader. What is read as nothing or as a line end does not take the place of the @ and
-the full stops of an e-mail address, which is none without them. The identifiers are some that the engine finds in the
-note as it is.
+everywhere, between all letters of each word. What shows nothing, or a mark over a letter, is between words beside
+what is there, as `03<b></b>12` shows 0312, which is no date. What separates words is not put inside of them, as
+`Quack,enbush` is two words for any reader. What is read as nothing or as a line end does not take the place of the @
+and the full stops of an e-mail address, which is none without them. The identifiers are some that the engine finds in
+the note as it is.
 """
 
 from __future__ import annotations
