@@ -63,7 +63,7 @@ class Encoding:
                 if certain or _is_inside(text, *match.span()):
                     yield Edit(*match.span(), "")
             elif certain or self._is_encoded(match, several):
-                yield from _characters(match, certain)
+                yield from _characters(match)
 
     def _is_whole(self, text: str, found: _Matches) -> bool:
         """Whether the whole text is quoted-printable."""
@@ -128,12 +128,14 @@ def _is_inside(text: str, start: int, end: int) -> bool:
     return (before[-1:].isalpha() and after.islower()) or (after.isdecimal() and bool(_NUMBER_AT_END.search(before)))
 
 
-def _characters(match: re.Match[str], certain: bool) -> Iterator[Edit]:
-    """An edit a character; in a text that is encoded as a whole, bytes that are not UTF-8 are Windows-1252."""
+def _characters(match: re.Match[str]) -> Iterator[Edit]:
+    """An edit a character; bytes that are not UTF-8 are Windows-1252 in quoted-printable."""
     data, charset = _bytes(match), "utf-8"
     try:
         data.decode()
     except UnicodeDecodeError:
+        if match[0][0] == "%":
+            return
         charset = "cp1252"
     starts = [*(match.start() + byte.start() for byte in _BYTE.finditer(match[0])), match.end()]
     first = 0

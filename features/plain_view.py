@@ -108,10 +108,6 @@ class PlainView:
         """Begin and end in the note of a stretch of the view that is not empty."""
         return (start, end) if self.read is None else self.read.place(start, end)
 
-    def all_in_note(self, spans: Iterable[Span]) -> list[Span]:
-        """The same for many spans."""
-        return list(map(self.in_note, spans))
-
 
 def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:
     """The view of a note; its spans come along, but for those of which nothing is read.

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.faults.disguises import disguised
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
+from benchmarks.faults.spellings import MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
 from benchmarks.growth import TEXTS
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
@@ -77,3 +78,12 @@ def test_no_text_makes_a_sequence_without_bound(name: str) -> None:
 def test_signs_and_markup_in_identifiers_leave_none_of_them_in_clear() -> None:
     results = list(disguised(["\u200b", "\v", "&shy;", "%20"]))
     assert [(found.n, found.in_clear) for found in results] == [(23, []), (18, []), (18, [])]
+
+
+@pytest.mark.parametrize("signs", [SIGNS, MARKUPS])
+def test_nothing_of_an_identifier_that_a_roster_knows_is_in_clear(signs: tuple[str, ...]) -> None:
+    assert len(signs) in (28, 8) and in_clear(cases_of(signs)) == []
+
+
+def test_other_spellings_of_names_and_listed_phrases_are_found() -> None:
+    assert in_clear(spelt_cases()) == unlisted() == []

@@ -86,6 +86,7 @@ def test_a_page_that_is_known_for_one_needs_no_evidence() -> None:
     assert plain_text("see <time> and</b>", html=True) == "see  and"
     assert plain_text("x=20 50%20", encoded=True) == "x  50 "
     assert plain_text("x=20 50%20", html=True) == "x=20 50%20"
+    assert plain_text("%FF=3, 50%20mg a&lt;=20 M=FCl=\nler", encoded=True) == "%FF=3, 50 mg a<  Müller"
     assert plain_text("<ann@example.org> <b Ann Lee>", html=True) == "<ann@example.org> <b Ann Lee>"
 
 
