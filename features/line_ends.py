@@ -19,6 +19,7 @@ _BREAK = re.compile(r"(?<=[^\W_])[-¬][ \t]{0,40}(?:\r\n?|\n)[ \t]{0,40}(?=[^\W_
 _WORD = re.compile(r"[^\W_]+")
 _WORD_AT_END = re.compile(r"[^\W_]+\Z")
 _LONGEST_WORD = 60
+_LONGEST_HEADING = 200
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+-[^\W_]+")
 _LIST_ITEM = re.compile(r"\d{1,2}[.)]\s")
 _CONJUNCTIONS = frozenset("and or to und oder bzw bis sowie en of och eller samt og".split())
@@ -56,7 +57,8 @@ def _is_kept(text: str, before: re.Match[str], after: re.Match[str], position: i
         return True
     if not before[0][-1].isalpha():
         return False
-    line = max(text.rfind("\n", 0, before.start()), text.rfind("\r", 0, before.start())) + 1
+    window = max(0, before.start() - _LONGEST_HEADING)
+    line = max(text.rfind("\n", window, before.start()) + 1, text.rfind("\r", window, before.start()) + 1, window)
     is_one_word = line > position and _WORD.search(text, line, before.start()) is None
     return (first.isupper() and (is_one_word or not before[0][0].isupper())) or (is_one_word and before[0].islower())
 

@@ -23,7 +23,7 @@ _ELSEWHERE = {"\x85": "\n", "\u2800": " "}
 
 _ODD = re.compile(f"[{ODD_BLANKS}]")
 _INSIDE = re.compile(f"(?<=[^\\W_])[{ODD_BLANKS}](?=[^\\W_])")
-_STRETCH = re.compile(f"[^\\s\u2800]+(?:[{ODD_BLANKS}][^\\s\u2800]+)+")
+_STRETCH = re.compile(f"(?<![^\\s\u2800])[^\\s\u2800]+(?:[{ODD_BLANKS}][^\\s\u2800]+)+")
 _SPACED_OUT = re.compile(f"(?<![^\\W_])[^\\W_]([{ODD_BLANKS}])[^\\W_](?:\\1[^\\W_]){{2,}}(?![^\\W_])")
 _DIGIT_SIGN = re.compile(r"(?<=\w)[-/.](?=\w)")
 
