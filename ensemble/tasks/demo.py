@@ -81,9 +81,13 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             "seconds": f"{seconds:.0f}",
         }
         write_page(
-            folder / "demo.html", title="phistack demo", scores=[report.strict for report in reports.values()],
-            types=reports["stack"].types, notes=views, facts=facts,
-        )  # fmt: skip
+            folder / "demo.html",
+            title="phistack demo",
+            notes=views,
+            scores={name: report.strict for name, report in reports.items()},
+            types={score.name: score for score in reports["stack"].types},
+            facts=facts,
+        )
     console.print(f"Done in {seconds:.0f} s. Open {out / 'demo.html'} in a browser.", highlight=False)
 
 

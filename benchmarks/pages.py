@@ -1,0 +1,104 @@
+"""Every page that phistack makes, from one small demonstration, and a picture of each for the docs.
+
+    python -m benchmarks.pages               docs/pictures/*.png, in a quarter of an hour at most
+    make_pages(folder)                       the pages by name, which tests open
+
+The browser is Chromium as the system installs it (Debian: `apt-get install chromium`), driven by Playwright.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer.testing import CliRunner
+
+from benchmarks.measuring import ROOT
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.tasks.demo import run_demo
+from phistack.features.formats import read_corpus
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PICTURES = ROOT / "docs" / "pictures"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+WIDE, NARROW = 1200, 400
+_RUSSIAN = "Пациентка поступила в понедельник с жалобами на боль в груди, муж Сергей Иванов сопровождал её в больницу."
+
+
+def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
+    """Run the demonstration and, with its engine and notes, each command that writes a page.
+
+    :returns: name -> page.
+    """
+    demo, engine, notes = folder / "demo", folder / "demo" / "engine", folder / "demo" / "unseen"
+    run_demo(demo, n_documents=n_documents, seed=1, jobs=1)
+    _run("explain", notes, "--html", folder / "explain.html")
+    _run("errors", notes, "--model", engine, "--shuffles", 99, "--text", "--html", folder / "errors.html")
+    _run("pseudonymise", notes, folder / "pseudonymised", "--seed", 1)
+    _run("reader-test", "make", notes, folder / "pseudonymised", folder / "test", "--answers", folder / "answers.json")
+    _write_table(notes, folder)
+    options = ("--patient-column", "patient", "--column", "patient=keep", "--column", "ward=keep")
+    _run("deidentify", folder / "notes.csv", folder / "clean.csv", *options, "--known", folder / "roster.csv", status=3)
+    _run("deidentify", demo / "redacted", folder / "again", "--model", engine)
+    return {
+        "demo": demo / "demo.html",
+        "shipped": demo / "shipped.html",
+        "explain": folder / "explain.html",
+        "errors": folder / "errors.html",
+        "summary": folder / "clean.csv.run" / "summary.html",
+        "summary-without-findings": folder / "again.run" / "summary.html",
+        "reader-test": folder / "test" / "records.html",
+    }
+
+
+def _run(*arguments: object, status: int = 0) -> None:
+    done = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
+    if done.exit_code != status:
+        raise RuntimeError(f"phistack {arguments[0]} ended with {done.exit_code}: {done.output[-500:]}")
+
+
+def _write_table(notes: Path, folder: Path) -> None:
+    """Notes as a table, with a passage in Russian, a name in a column that is kept, and a row without an id."""
+    documents = read_corpus(notes).documents
+    first = documents[0]
+    span = next(span for span in first.spans if span.label == "PATIENT")
+    name = first.text[span.start : span.end]
+    rows = [[note.id, note.group, "7 B", note.text] for note in documents]
+    rows[0][2] = f"7 B {name}"
+    rows[1][3] = f"{rows[1][3]}\n{_RUSSIAN}\n"
+    with (folder / "notes.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "patient", "ward", "text"], *rows, ["", "999", "7 B", "No id."]])
+    with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["patient", "name"], [first.group, name]])
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield opened
+        opened.close()
+
+
+def main() -> None:
+    """Write the pictures."""
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
+        for name, path in make_pages(Path(folder), n_documents=240).items():
+            page = chromium.new_page(viewport={"width": 900, "height": 1000}, color_scheme="light")
+            page.goto(path.as_uri())
+            page.screenshot(path=PICTURES / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()
