@@ -140,7 +140,8 @@ def mostly_in(text: str, passages: Iterable[Passage]) -> bool:
 def languages_of(texts: Iterable[str], likely: Collection[str]) -> Counter[str]:
     """How many texts are in which language, or in the letters of which script but Latin, as `features.languages` names.
 
-    :param likely: ISO 639-1 codes; what is no further from one of these than a gate lets through is in that.
+    :param likely: ISO 639-1 codes; what is no further from one of these than a gate lets through is in that. A mapping
+        says which engine reads each, as languages of one engine need not be distinguished.
     :returns: nothing of a text that does not show a language.
     """
     return Counter(filter(None, (_language(plain_text(text), likely) for text in texts)))

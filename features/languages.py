@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -153,15 +153,18 @@ def language_of(texts: Iterable[str]) -> str:
 def language_near(text: str, languages: Collection[str], distance: float) -> str:
     """The language in which most of a text is, where that is likely one of some.
 
-    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if that is not further than the distance.
+    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if that is not further than the distance. In
+        a mapping, languages with the same value need not be distinguished, as one engine reads them.
     :returns: an ISO 639-1 code; empty for a text that does not show a language, as one of abbreviations, which are as
         near to several.
     """
     votes: Counter[str] = Counter()
+    reader = languages if isinstance(languages, Mapping) else {language: language for language in languages}
     for stretch in stretches(text):
         scores, unit = _scores(stretch), len(stretch.encode()) ** 0.5
         best = max(scores, key=scores.__getitem__)
-        first, second = (*sorted(languages, key=lambda one: scores.get(one, -inf), reverse=True), "", "")[:2]
+        first, *others = (*sorted(languages, key=lambda one: scores.get(one, -inf), reverse=True), "")
+        second = next((other for other in others if reader.get(other) != reader.get(first)), "")
         if scores[best] - scores.get(first, -inf) > distance * unit:
             votes[best] += 1
         elif scores[first] - scores.get(second, -inf) > _CLEAR * unit:

@@ -57,6 +57,11 @@ def shown_id(id: str) -> str:
     return _shown(id, _ID, _WORDS_OF_IDS)
 
 
+def whole(name: str) -> str:
+    """An id or a label in full, for a user who asks for it; what a terminal would obey is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
 def shown_label(label: str, times: int = 1) -> str:
     """A label, as it may be shown; those of the label sets that phistack ships are shown as they are.
 
@@ -99,7 +104,7 @@ def _files_named(message: str, folder: Path) -> list[Path]:
 
 def _shown(name: str, alphabet: re.Pattern[str], words: frozenset[str]) -> str:
     if os.environ.get(SHOW_VARIABLE, "") not in ("", "0"):
-        return name
+        return whole(name)
     letters = _LETTERS.findall(name)
     harmless = alphabet.fullmatch(name) and all(len(run) == 1 or run.lower() in words for run in letters)
     return name if harmless else hashed(name)

@@ -29,7 +29,7 @@ from phistack.ensemble.engine.steps import stretches
 from phistack.ensemble.tools.progress import duration
 from phistack.features.errors import BundleError, CorpusError, SettingsError, StorageError
 
-KEY = b"0123456789abcdef" * 2
+KEY = b"8f3a5c1e9b7d2f4068acbd13579e2460"
 
 
 @pytest.fixture
@@ -438,7 +438,7 @@ def test_a_changed_output_is_found_by_the_audit(audited: Any) -> None:
 
 def test_the_seal_tells_a_log_that_was_made_anew(audited: Any, tmp_path: Path) -> None:
     key_file(tmp_path / "key", KEY)
-    key_file(tmp_path / "other", b"f" * 64)
+    key_file(tmp_path / "other", KEY[::-1])
     assert audit_run(audited.target, key_file=tmp_path / "key").sealed
     report = audit_run(audited.target, key_file=tmp_path / "other")
     assert not report.sealed and "seal" in report.problems[0]

@@ -87,5 +87,5 @@ def test_lemmas_are_those_of_the_language(language: str, word: str, lemma: str) 
 def test_without_the_lemmatiser_the_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     installed_column.cache_clear()
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    with pytest.raises(PackageError, match=r"column lemma needs simplemma; .* pip install phistack\[lemmas\]"):
+    with pytest.raises(PackageError, match=r"column lemma needs simplemma; .* pip install '\.\[lemmas\]'"):
         FeatureSettings(extra=("lemma",))

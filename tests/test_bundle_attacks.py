@@ -202,20 +202,12 @@ label = "DATE"
 
 
 @pytest.mark.parametrize("home", ["regex", "tbed/regex"])
-@pytest.mark.parametrize("regex", ["(a+)+b", "(?:a|a?)+b", "(.*)*x", r"(\w+ ?)+\d\d"])
-def test_a_pattern_that_may_never_end_is_refused_before_it_is_tried(bundle: Any, home: Any, regex: Any) -> None:
+@pytest.mark.parametrize("regex", ["(a|b|ab)*c", "[ab]*" * 12 + "c"])
+def test_a_pattern_that_may_never_end_fails_the_self_test(bundle: Any, home: Any, regex: Any) -> None:
     (bundle / "submodels" / home / "patterns.toml").write_text(EVIL.format(regex), encoding="utf-8")
-    change_json(bundle / "self_test.json", lambda s: s.update(texts=["a" * 40] * len(s["texts"])))
+    change_json(bundle / "self_test.json", lambda s: s.update(texts=["ab" * 300 + "!c"] * len(s["texts"])))
     rehash(bundle)
-    assert "the pattern evil repeats" in refused(bundle)
-
-
-def test_patterns_that_take_a_high_power_of_the_length_fail_the_self_test(bundle: Any) -> None:
-    regex = "a*" * 12 + "b"
-    (bundle / "submodels" / "regex" / "patterns.toml").write_text(EVIL.format(regex), encoding="utf-8")
-    change_json(bundle / "self_test.json", lambda s: s.update(texts=["a" * 200] * len(s["texts"])))
-    rehash(bundle)
-    assert "far too long" in refused(bundle)
+    assert "self-test: the pattern evil took too long" in refused(bundle)
 
 
 @pytest.mark.parametrize("url", ["http://evil.example:9000", "https://localhost.evil.example", "http://localhost@evil"])

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from phistack.ensemble.command_line.app import app
-from phistack.ensemble.command_line.groups import with_options
+from phistack.ensemble.command_line.wrapper import wrapped
 from phistack.ensemble.tools.comma_lists import comma_list
 from tests.fixture_types import Phistack
 
@@ -29,7 +29,7 @@ class Outer:
     pair: Pair = Pair()
 
 
-@with_options
+@wrapped
 def command(name: Annotated[str, typer.Argument()], *, loud: bool = False, outer: Outer) -> None:
     """What it does."""
     print(name, loud, outer)

@@ -203,8 +203,8 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped: Cal
         (b"x", ("convert", "-", "-", "--to", "jsonl", "--from", "brat"), "brat has two files for each note, and"),
         (b"x", ("convert", "-", "-", "--to", "cvs"), "there is no format named cvs (did you mean csv?)"),
         (b"x", ("train", "-", "--model", "x"), "standard input is taken by annotate, convert and explain"),
-        (b"x", ("deidentify", "-", "x", "--model", "x"), "deidentify needs files, not - for a stream"),
-        (b"x", ("deidentify", "x", "-", "--model", "x"), "deidentify needs files, not - for a stream"),
+        (b"x", ("deidentify", "-", "x", "--model", "x"), "interrupted run can continue; give file names, not -"),
+        (b"x", ("deidentify", "x", "-", "--model", "x"), "interrupted run can continue; give file names, not -"),
     ],
 )
 def test_what_cannot_go_through_a_pipe_is_one_sentence_and_no_output(
@@ -256,7 +256,7 @@ def test_another_pipe_that_breaks_is_reported(phistack: Phistack, home: Any, mon
         raise BrokenPipeError(32, "Broken pipe")
 
     monkeypatch.setattr("phistack.ensemble.tasks.explaining.explain_corpus", fail)
-    monkeypatch.setattr("phistack.ensemble.command_line.output._is_cut_off", lambda: False)
+    monkeypatch.setattr("phistack.ensemble.command_line.wrapper._is_cut_off", lambda: False)
     status, shown, error = phistack("explain", home / "notes.jsonl", "--model", home / "engine")
     assert (status, shown) == (1, "")
     assert "a process of this run ended early" in error

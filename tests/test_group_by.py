@@ -142,7 +142,7 @@ def test_the_command_trains_by_group_and_the_card_says_so(phistack: Phistack, tm
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("(", "group_by must be a regular expression"),
+        ("(", "the pattern group_by (--group-by) is not a regular expression: "),
         ("hospital", "is found in none of the 12 names"),
         ("t", "are in one group by the pattern"),
     ],

@@ -267,7 +267,7 @@ def test_what_the_command_writes_an_engine_is_trained_with_and_keeps(phistack: C
     options = ("--size", 6, "--vector", 4, "--epochs", 1)
     for out in ("lm", "again"):
         status, shown, error = phistack("language-model", tmp_path / "notes.jsonl", tmp_path / out, *options)
-        assert status == 0 and "keep them as you keep the notes" in shown, error
+        assert status == 0 and "protect them as you protect the notes" in shown, error
     for name in ("language_models.json", "language_models.npz"):
         assert (tmp_path / "lm" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
     network = (

@@ -141,10 +141,10 @@ def test_a_pattern_is_accepted_and_never_can_refuse_it_but_for_what_is_certain()
         (NEVER, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
         (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label stands between brackets"),
         (NEVER, b"Ames\n...\n", "line 2, column 1: the phrase is empty"),
-        (NEVER, b"Ames\n//\n", "line 2, column 1: a regular expression stands between two slashes"),
+        (NEVER, b"Ames\n//\n", "line 2, column 1: write a regular expression between two slashes"),
         (NEVER, b"# nothing\n", "it holds no phrase"),
-        (NEVER, b"Ames\n /a(b/\n", "line 2, column 4: no regular expression"),
-        (NEVER, b"Ames\n/(a+)+b/\n", "line 2, column 1: the pattern there repeats something"),
+        (NEVER, b"Ames\n /a(b/\n", "line 2, column 2: what the slashes enclose is not a regular expression: missing )"),
+        (NEVER, b"Ames\n/(a+)+b/\n", "line 2, column 1: what the slashes enclose took too long on a trial"),
         (NEVER, b"x " * 101, "line 1, column 1: the phrase has more than 100 words"),
     ],
 )
@@ -296,16 +296,57 @@ def test_check_shows_where_patterns_match_by_offset(home: Path, phistack: Phista
 
 
 def test_check_refuses_what_may_never_end(home: Path, phistack: Phistack, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.toml"
-    bad.write_text(PATTERN.replace("QX-", "(?:a+)+"))
-    for command in (
-        ("patterns", "check", bad),
-        ("train", home / "notes", "--model", tmp_path / "e", "--patterns", bad),
+    bad, listed = tmp_path / "bad.toml", tmp_path / "bad.txt"
+    bad.write_text(PATTERN.replace("QX-", r"(?:\w+\s*){1,9}"))
+    listed.write_text("[DOCTOR]\n/a*a*a*a*a*a*a*a*b/\n")
+    notes, engine, new = home / "notes", home / "engine", tmp_path / "new"
+    in_pattern = f"the pattern own-number (line 1 of {bad}) took too long on a trial; "
+    in_list = f"{listed} cannot be used: line 2, column 1: what the slashes enclose took too long on a trial; "
+    for command, said in (
+        (("patterns", "check", bad), in_pattern),
+        (("train", notes, "--model", new, "--patterns", bad), in_pattern),
+        (("annotate", notes, new, "--model", engine, "--patterns", bad), in_pattern),
+        (("annotate", notes, new, "--model", engine, "--always", listed), in_list),
+        (("deidentify", notes, new, "--model", engine, "--never", listed), in_list),
+        (("split", notes, new, "--group-by", "(a+)+$"), "the pattern group_by (--group-by) took too long on a trial; "),
+        (("split", notes, new, "--group-by", "("), "the pattern group_by (--group-by) is not a regular expression: "),
     ):
         status, _, error = phistack(*command)
         assert status == 1
-        assert "the pattern own-number repeats something" in error.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+        assert said in error.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.toml", "bad.txt"]
+
+
+def test_a_note_on_which_a_pattern_is_slow_is_held_back_alone(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(PATTERN.replace("QX-", "(?:q|r|qr)*"))
+    rows = [{"id": "1", "text": "seen by " + "qr" * 300 + " 1234"}, {"id": "2", "text": "Seen on 3 May 2011, qr1234"}]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = (
+        "deidentify",
+        tmp_path / "notes.jsonl",
+        tmp_path / "new.jsonl",
+        "--model",
+        home / "engine",
+        "--patterns",
+        bad,
+    )
+    status, _, error = phistack(*given, "--other-languages", "read")
+    assert status == 3, error
+    assert [json.loads(line)["id"] for line in (tmp_path / "new.jsonl").read_text().splitlines()] == ["2"]
+    held_back = (tmp_path / "new.jsonl.run" / "quarantine.jsonl").read_text()
+    assert f"the pattern own-number (line 1 of {bad}) took too long on" in held_back and held_back.count("\n") == 1
+
+
+def test_check_ends_where_the_trial_did_not_find_what_is_slow(phistack: Phistack, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(PATTERN.replace("QX-", "(?:q|r|qr)*"))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "1.txt").write_text("seen by " + "qr" * 300 + " 1234")
+    assert phistack("patterns", "check", bad)[0] == 0
+    status, _, error = phistack("patterns", "check", bad, "--on", tmp_path / "notes")
+    assert status == 1
+    assert f"the pattern own-number (line 1 of {bad}) took too long on 613 characters of text; " in error
 
 
 def test_an_engine_learns_from_patterns_of_the_user(home: Path, phistack: Phistack, tmp_path: Path) -> None:

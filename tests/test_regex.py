@@ -350,7 +350,7 @@ def test_a_users_pattern_is_added_and_replaces_one_of_the_same_name(tmp_path: Pa
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("name = 'ward', regex = '(', label = 'A'", "ward is not a regular expression"),
+        ("name = 'ward', regex = '(', label = 'A'", r"ward \(.*own.toml\) is not a regular expression"),
         ("name = 'ward', regex = 'x'", "ward has no label"),
         ("name = 'ward', regex = 'x', label = ''", "ward has no label"),
         ("name = 'ward', regex = 'x', label = 3", "ward has no label"),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from phistack.features.errors import SettingsError
-from phistack.submodels.regex.needs import need_of
 from phistack.submodels.regex.openings import ANYTHING, openings
 from phistack.submodels.regex.pattern_files import Pattern, shipped_patterns
 from phistack.submodels.regex.scanner import Scanner
 
+ROOT = Path(__file__).parents[1]
 LANGUAGES = ("de", "en", "es", "fr", "nl", "sv")
 FRAGMENTS = (
     "Dr. ", "Dra. Ana ", "Soto", "López-Ruiz", "Nombre: ", "Edad: 70 años", "\n", "\r\n", " ", ".", ",", "12/03/2081",
@@ -68,14 +68,16 @@ regexes = st.recursive(
 )
 
 
-@given(regexes, st.sampled_from(["", "i", "m", "im", "s"]), st.lists(st.text("abB1@é \n?ſKs’"), max_size=3))
+@given(
+    regexes, st.sampled_from(["", "i", "m", "im", "s"]), st.lists(st.text("abB1@é \n?ſKs’", max_size=12), max_size=3)
+)
 @settings(max_examples=1500)
 def test_any_pattern_finds_the_same(regex: str, flags: str, texts: list[str]) -> None:
     try:
         re.compile(regex)
-        pattern = Pattern("p", regex, {"*": "X"}, flags)
-    except (re.error, SettingsError):
-        reject()  # No expression, or one that may never end, which is refused before it is searched for.
+    except re.error:
+        reject()
+    pattern = Pattern("p", regex, {"*": "X"}, flags, shipped=True)
     assert list(Scanner([pattern]).find(texts, "en")) == searched([pattern], texts, "en")
 
 
@@ -85,32 +87,37 @@ def shown(regex: str, flags: int = 0) -> set[str]:
     def letters(allowed: int) -> str:
         return "_" if allowed == ANYTHING else "".join(chr(i) for i in range(256) if allowed >> i & 1 and i != 63)
 
-    return {" ".join(map(letters, opening)) for opening in openings(re.compile(regex, flags))}
+    return {" ".join(map(letters, opening)) for opening in openings(regex, flags)[0]}
 
 
 def test_openings_are_the_first_characters_and_the_one_before() -> None:
-    assert shown("(Dr|Prof) [A-C]") == {"_ D r   ABC", "_ P r o f   ABC"}
+    assert shown("(Dr|Prof) [A-C]") == {"_ D r   ABC", "_ P r o f"}
     assert shown("dr", re.IGNORECASE) == {"_ Dd Rr"}
-    assert shown("[a-c]{2,}") == {"_ abc abc", "_ abc abc abc", "_ abc abc abc abc"} | {
-        "_ abc abc abc abc abc", "_ abc abc abc abc abc abc"
-    }  # fmt: skip
+    assert shown("[a-c]{2,}") == {"_ abc abc", "_ abc abc abc", "_ abc abc abc abc"}
     assert shown("^ab", re.MULTILINE) == {"\n a b"}
     assert shown("(?<=[.,])ab") == {",. a b"}
 
 
 @pytest.mark.parametrize("regex", ["a*", "(?:)", r"(a)?\b", "|a"])
 def test_a_pattern_that_can_match_nothing_has_no_opening(regex: str) -> None:
-    assert openings(re.compile(regex)) == ()
+    assert openings(regex, re.NOFLAG)[0] == ()
 
 
 def test_the_sign_that_all_matches_have() -> None:
-    assert need_of(re.compile(r"(?<![\w.])[\w.+-]{1,64}@\w+")) == ("@", 1, 64)
-    assert need_of(re.compile(r"(?:ab|c)?\d{2}/\d")) == ("/", 2, 4)
-    for without in (r"\w+@", r"a(?:@|#)", r"a[@]?", "a b", r"a\?", r"(a)\1@", "a[@＠]"):
-        assert need_of(re.compile(without)) is None
+    assert openings(r"(?<![\w.])[\w.+-]{1,64}@\w+", 0)[1] == ("@", 1, 64)
+    assert openings(r"(?:ab|c)?\d{2}/\d", 0)[1] == ("/", 2, 4)
+    for without in (r"\w+@", r"a(?:@|#)", r"a[@]?", "a b", r"a\?", r"(a+)\1@", "a[@＠]"):
+        assert openings(without, 0)[1] is None
+
+
+def test_pythons_private_parser_is_used_in_one_file() -> None:
+    """Where this test or those above fail after an update of Python, `submodels/regex/openings.py` has to follow."""
+    sources = [path for name in ("features", "tbed", "submodels", "ensemble") for path in (ROOT / name).rglob("*.py")]
+    using = [path.relative_to(ROOT) for path in sources if "re._parser" in path.read_text(encoding="utf-8")]
+    assert list(map(str, using)) == ["submodels/regex/openings.py"]
 
 
 def test_no_texts_and_no_patterns() -> None:
-    pattern = Pattern("p", "ab", {"*": "X"})
+    pattern = Pattern("p", "ab", {"*": "X"}, shipped=True)
     assert list(Scanner([pattern]).find([], "en")) == list(Scanner([]).find(["ab"], "en")) == []
     assert list(Scanner([pattern]).find(["", "ab", "", "xab ab"], "en")) == [(1, 0, 0, 2), (3, 0, 1, 3), (3, 0, 4, 6)]

@@ -18,7 +18,7 @@ from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed; pip install phistack[entities] brings it")
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed; pip install '.[entities]' brings it")
 
 SENTENCES = [
     ("Jan zag Piet .", "NAAM WW NAAM LET"),

@@ -190,8 +190,8 @@ def test_nothing_shows_text_or_the_key() -> None:
 def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.touch(mode=0o600)
-    path.write_bytes(b"0123456789abcdef" * 2 + b"\n")
-    assert read_key(path) == b"0123456789abcdef" * 2
+    path.write_bytes(b"8f3a5c1e9b7d2f4068acbd13579e2460\n")
+    assert read_key(path) == b"8f3a5c1e9b7d2f4068acbd13579e2460"
     assert key_check(read_key(path)) != key_check(KEY) and len(key_check(KEY)) == 8
     for bad in (b"0123456789abcdef\n", bytes(range(32)), b"a sentence that somebody can guess", b"", b"0" * 5000):
         path.write_bytes(bad)
@@ -204,7 +204,7 @@ def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path: Path) -> No
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
 def test_a_key_file_that_others_may_read_is_refused_with_what_to_type(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "key"
-    path.write_bytes(b"0123456789abcdef" * 2)
+    path.write_bytes(b"8f3a5c1e9b7d2f4068acbd13579e2460")
     path.chmod(mode)
     with pytest.raises(SettingsError, match=f"type: chmod 600 {path}"):
         read_key(path)

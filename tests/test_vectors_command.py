@@ -50,7 +50,7 @@ def test_what_the_command_writes_a_training_reads(phistack: Command, tmp_path: P
     write_corpus(notes, tmp_path / "notes", format="i2b2")
     options = ("--size", 8, "--clusters", 20, "--least-count", 3)
     status, shown, error = phistack("vectors", tmp_path / "notes", tmp_path / "words", *options)
-    assert status == 0 and "keep them as you keep the notes" in shown and "EPOCH" not in error
+    assert status == 0 and "protect them as you protect the notes" in shown and "EPOCH" not in error
     again = tmp_path / "again"
     assert phistack("vectors", tmp_path / "notes", again, *options)[0] == 0
     for name in ("vectors.txt", "clusters.txt"):

@@ -18,7 +18,7 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.deadline import deadline
 from phistack.features.documents import Document
-from phistack.features.errors import BundleError, OverdueError
+from phistack.features.errors import BundleError, OverdueError, UnsafePatternError
 from phistack.submodels.base import Candidate
 
 _TOLERANCE = 1e-3
@@ -70,6 +70,8 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[
             _answers(engine, ["1 a"], [engine.names])
             with deadline(_SECONDS, OverdueError, busy=True):
                 return _answers(engine, texts, [engine.names])[subset_name(engine.names)]
+    except UnsafePatternError as error:
+        raise BundleError(f"the bundle {path} fails its self-test: {error}; do not use it") from None
     except OverdueError:
         raise BundleError(
             f"the bundle {path} takes more than {_SECONDS:g} seconds for its self-test, which is far too long; do not "

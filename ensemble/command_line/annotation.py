@@ -5,37 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
-from phistack.ensemble.command_line.options import JsonOption, LatexOption, SeedOption
+from phistack.ensemble.command_line.groups import CorpusOptions
+from phistack.ensemble.command_line.options import (
+    AllowMissingOption,
+    GoldArgument,
+    JsonOption,
+    LatexOption,
+    SeedOption,
+    argument,
+    option,
+)
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks, warn
 from phistack.features.errors import SettingsError
 from phistack.features.writing import new_folder, refuse_taken, write_new
 
-SheetOption = Annotated[
-    Path | None, typer.Option("--sheet", help="Write a CSV sheet of the places there.", show_default=False)
-]
-TextOption = Annotated[bool, typer.Option("--text", help="Put the text of the places into JSON and sheet.")]
-CommonOption = Annotated[
-    bool, typer.Option("--allow-missing", help="Compare the notes that both have, instead of refusing.")
-]
+SheetOption = Annotated[Path | None, option("Write a CSV sheet of the spans to check.", "--sheet")]
+PlacesOption = Annotated[bool, option("Write the text of the spans into JSON and sheet.", "--text")]
 
 
-@with_options
 def agreement(
-    first: Annotated[Path, typer.Argument(metavar="A", help="Notes as one annotated them.", show_default=False)],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The same as another did.", show_default=False)],
+    first: Annotated[Path, argument("A", "Notes as one person annotated them.")],
+    second: Annotated[Path, argument("B", "The same notes as another person did.")],
     *,
     sheet: SheetOption = None,
-    text: TextOption = False,
+    text: PlacesOption = False,
     json_file: JsonOption = None,
     latex: LatexOption = None,
-    allow_missing: CommonOption = False,
+    allow_missing: AllowMissingOption = False,
     seed: SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:
-    """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and what to see before they are one."""
+    """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and spans to check before merging."""
     import json
 
     from phistack.ensemble.evaluation.adjudication import doubts_sheet
@@ -57,21 +57,18 @@ def agreement(
         console().print(table.rich())
 
 
-@with_options
 def causes(
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)],
-    system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="As a system annotated them.", show_default=False)],
+    gold: GoldArgument,
+    system: Annotated[Path, argument("SYSTEM", "The same notes as a system annotated them.")],
     *,
-    sheet: Annotated[
-        Path | None, typer.Option(help="Write a CSV sheet for a person to fill in.", show_default=False)
-    ] = None,
-    judged: Annotated[Path | None, typer.Option(help="The sheet that a person filled in.", show_default=False)] = None,
-    text: TextOption = False,
+    sheet: SheetOption = None,
+    judged: Annotated[Path | None, option("The sheet that a person filled in.")] = None,
+    text: PlacesOption = False,
     latex: LatexOption = None,
-    allow_missing: CommonOption = False,
+    allow_missing: AllowMissingOption = False,
     corpora: CorpusOptions,
 ) -> None:
-    """Count wrong spans by the nine causes of Trienes et al. (2020): computed where they can be, the others judged."""
+    """Count wrong spans by the nine causes of Trienes et al. (2020); a person judges those that cannot be computed."""
     from phistack.ensemble.experiments import causes as by_cause
 
     refuse_taken(*filter(None, (sheet, latex)))
@@ -91,24 +88,20 @@ def causes(
         say(f"a person must judge {open_} of {len(wrong)}: write them with --sheet, give them back with --judged")
 
 
-@with_options
 def reader_test(
-    action: Annotated[str, typer.Argument(metavar="make|score", help="What to do.", show_default=False)],
+    action: Annotated[str, argument("make|score", "What to do.")],
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="For make: the real notes, the pseudonymised ones and the folder to make; for score: the answers and "
-            "the sheets of the judges.",
-            show_default=False,
+        argument(
+            "PATH...",
+            "For make: the real notes, the pseudonymised ones and the folder to make; for score: the answers and the "
+            "sheets of the judges.",
         ),
     ],
     *,
-    answers: Annotated[
-        Path | None, typer.Option(help="Where make writes the answers, apart from the folder.", show_default=False)
-    ] = None,
-    records: Annotated[int, typer.Option(help="How many records, of those with most PHI; 0 for all.", min=0)] = 0,
-    lines: Annotated[int, typer.Option(help="Consecutive lines of each record, at most.", min=1)] = 20,
+    answers: Annotated[Path | None, option("Where make writes the answers, apart from the folder.")] = None,
+    records: Annotated[int, option("How many records, of those with most PHI; 0 for all.", min=0)] = 0,
+    lines: Annotated[int, option("Consecutive lines of each record, at most.", min=1)] = 20,
     seed: SeedOption = 0,
     json_file: JsonOption = None,
     corpora: CorpusOptions,

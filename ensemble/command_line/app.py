@@ -1,7 +1,7 @@
 """The command `phistack`.
 
-Every command ends with status 0 only if it did all that it was asked. What goes wrong is one sentence on standard
-error, never a traceback and never a patient's text. The commands themselves are in `ensemble.command_line`.
+A command ends with status 0 only if it did all that it was asked. An error is one sentence on standard error, never a
+traceback and never a patient's text.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, ParamSpec
+from typing import Annotated
 
 import typer
 
@@ -28,14 +26,13 @@ from phistack.ensemble.command_line import (
     splitting,
 )
 from phistack.ensemble.command_line.examples import epilog
-from phistack.ensemble.command_line.output import fail, quiet_when_cut_off, say
+from phistack.ensemble.command_line.output import fail, say
+from phistack.ensemble.command_line.wrapper import wrapped
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from phistack.ensemble.tools.version import version_lines
 from phistack.features.errors import PhistackError, place_of
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
-
-_P = ParamSpec("_P")
 
 app = typer.Typer(
     name="phistack",
@@ -81,23 +78,9 @@ _COMMANDS = (
 """In the order in which `--help` lists them."""
 
 
-def _saying_what_is_kept(command: Callable[_P, None]) -> Callable[_P, None]:
-    """The same command, which says what is kept when somebody presses Ctrl-C; typer would end it without a word."""
-
-    @wraps(command)
-    def run(*given: _P.args, **options: _P.kwargs) -> None:
-        try:
-            command(*given, **options)
-        except KeyboardInterrupt as stop:
-            fail(f"stopped; {str(stop) or 'nothing was written'}", 130)
-
-    return run
-
-
 for _command in _COMMANDS:
-    # Without a short help of its own, the list of commands would show the first words of the long one.
-    wrapped = quiet_when_cut_off(_saying_what_is_kept(_command))
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__.replace("_", "-")))(wrapped)
+    # Without a short help, the list of commands would cut the long one.
+    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__.replace("_", "-")))(wrapped(_command))
 
 
 def _show_version(asked: bool) -> None:
@@ -116,7 +99,8 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; the process ends with its status. It is ended by SIGTERM as by Ctrl-C."""
+    """Run the command line; the process ends with its status. SIGTERM ends it as Ctrl-C does."""
+    _open_standard_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name, value in {"TF_CPP_MIN_LOG_LEVEL": "3", **numeric_environment()}.items():
         os.environ.setdefault(name, value)
@@ -137,6 +121,23 @@ def main() -> None:
             raise
         place = f"{type(error).__name__} in {place_of(error)}"
         fail(f"internal error, {place}; PHISTACK_DEBUG=1 shows more, which may include text of notes", 70)
+
+
+def _open_standard_streams() -> None:
+    """Let closed standard streams, as cron may have them, read nothing and write nowhere.
+
+    Otherwise a file that is opened later would get the number of such a stream, and what is printed.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if name in closed:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    if "-" in sys.argv[1:] and {"stdin", "stdout"} & {*closed}:
+        fail("- is a standard stream, and one of these is closed; give file names", 1)
 
 
 if __name__ == "__main__":

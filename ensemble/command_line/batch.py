@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from phistack.ensemble.command_line.config import ConfigOption, merged
-from phistack.ensemble.command_line.groups import EngineUseOptions, with_options
+from phistack.ensemble.command_line.groups import EngineUseOptions
 from phistack.ensemble.command_line.options import (
     ColumnOption,
     FormOption,
@@ -20,6 +20,9 @@ from phistack.ensemble.command_line.options import (
     PatientColumnOption,
     PolicyOption,
     StrategyOption,
+    SubstituteOption,
+    argument,
+    option,
 )
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
@@ -27,34 +30,34 @@ from phistack.features.errors import SettingsError
 from phistack.features.shown import explained
 
 
-@with_options
 def deidentify(
     context: typer.Context,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A folder, JSONL, CSV or Parquet.", show_default=False)],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The output, in the format of IN.", show_default=False)],
+    source: Annotated[Path, argument("IN", "A folder, JSONL, CSV or Parquet.")],
+    out: Annotated[Path, argument("OUT", "The output, in the format of IN.")],
+    *,
     model: ModelChoiceOption = None,
     config: ConfigOption = None,
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
+    substitute: SubstituteOption = None,
     key_file: KeyOption = None,
-    strike: Annotated[Path | None, typer.Option(help="Words to be removed everywhere.", show_default=False)] = None,
+    use: EngineUseOptions,
+    strike: Annotated[Path | None, option("Words to be removed everywhere.")] = None,
     form: FormOption = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
         list[str] | None,
-        typer.Option(metavar="<str>", help="Column with the text of the note; may be repeated.", show_default="text"),
+        option("Column with the text of the note; may be repeated.", metavar="<str>", show_default="text"),
     ] = None,
     patient_column: PatientColumnOption = "group",
     column: ColumnOption = None,
-    encoding: Annotated[str, typer.Option(help="Encoding of text, brat and CSV files.")] = "utf-8",
-    timeout: Annotated[float, typer.Option(help="Seconds for a note; 0 for no limit.", min=0)] = 60.0,
-    second_pass: Annotated[bool, typer.Option(help="Run the detector over the output too.")] = True,
-    hide_ids: Annotated[bool, typer.Option("--hide-ids", help="Name notes in reports by HMACs of their ids.")] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Discard what an unfinished run did.")] = False,
+    encoding: Annotated[str, option("Encoding of text, brat and CSV files.")] = "utf-8",
+    timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
+    second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
+    hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
+    restart: Annotated[bool, option("Discard what an unfinished run did.", "--restart")] = False,
     jobs: JobsOption = 1,
-    cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
-    *,
-    use: EngineUseOptions,
+    cluster: Annotated[str, option("Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
@@ -64,18 +67,16 @@ def deidentify(
     from phistack.ensemble.batch.settings import read_struck
 
     if "-" in (str(source), str(out)):
-        raise SettingsError(
-            "deidentify needs files, not - for a stream, so that an interrupted run can continue; give file names"
-        )
-
+        raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
     model, by_language = choose_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
+    chosen = policy_from(policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute))
     settings = RunSettings(
-        source, out, model, policy_from(policy, merged(context, "strategy", strategy)), key_from(key_file),
-        form, format_settings, read_struck(strike), known=use.known, by_language=by_language, options=use.options,
-        timeout=timeout, second_pass=second_pass, hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
+        source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
+        known=use.known, by_language=by_language, options=use.options, timeout=timeout, second_pass=second_pass,
+        hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: kept(settings)):
@@ -90,13 +91,10 @@ def deidentify(
 
 
 def audit(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The output of a finished run.", show_default=False)],
-    key_file: Annotated[
-        Path | None,
-        typer.Option(help="Key file to check the seal of the log; default: PHISTACK_KEY.", show_default=False),
-    ] = None,
+    out: Annotated[Path, argument("OUT", "The output of a finished run.")],
+    key_file: Annotated[Path | None, option("Key file to check the seal of the log; default: PHISTACK_KEY.")] = None,
 ) -> None:
-    """Check that no line of a run's audit log was removed or changed, and that the output is what it says."""
+    """Check that no line of a run's audit log was removed or changed, and that the output matches the log."""
     from phistack.ensemble.batch import audit_run
 
     report = audit_run(out, key_file=key_file)

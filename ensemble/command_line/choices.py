@@ -1,11 +1,11 @@
 """The names that options take, as `--help` lists them and the shell completes them.
 
     POLICIES                                     "i2b2-2014", "limited-data-set", "mask", ...
-    typer.Option(help=one_of(POLICIES), autocompletion=completing(POLICIES))
+    option(one_of(POLICIES), names=POLICIES)     an option with its help and completion
 
-What is a table or an engine in a file is found by the names of the files, and the kinds of submodels by what is
-installed. The others are written here once more, since importing what they name takes longer than printing help
-should; a test compares them with the code.
+Tables and engines are found by the names of their files, and kinds of submodels by what is installed. The others are
+written here again, as importing what they name takes longer than printing help should; a test compares them with the
+code.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def one_of(names: Iterable[str]) -> str:
 def completing(names: Iterable[str], after: str = "") -> Callable[[str], list[str]]:
     """What completes a value that is one of some names.
 
-    :param after: what a name may follow within the value: the comma of a list, the sign of `LABEL=STRATEGY`.
+    :param after: what a name may follow within the value: the comma of a list, the `=` of `LABEL=STRATEGY`.
     """
     known = tuple(names)
 

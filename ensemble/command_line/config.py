@@ -1,4 +1,4 @@
-"""The options of a command out of a TOML file, by the names that they have on the command line.
+"""The options of a command from a TOML file, by the names that they have on the command line.
 
     model = "engine"
     policy = "safe-harbor"
@@ -12,8 +12,8 @@
     [strategies]
     DATE = "generalise"
 
-What stands on the command line counts over the file, and in a table entry by entry. The file takes the place of the
-defaults, so that each value is checked as if it had been typed.
+Options on the command line override those of the file, and in a table each entry by itself. The file replaces the
+defaults, so each value is checked as if it had been typed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from typing import Annotated, Any
 
 import typer
 
+from phistack.ensemble.command_line.options import option
 from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.features.user_files import file_named, read_toml
 
-_TABLES = {"columns": "column", "strategies": "strategy"}
+_TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substitute"}
 """Table of the file -> the option NAME=VALUE that each of its entries is."""
 
 
@@ -41,46 +42,54 @@ def _take(context: typer.Context, path: Path | None) -> Path | None:
             entries = read_toml(path)
             for name in sorted(entries.keys() - {*known, *_TABLES}):
                 raise SettingsError(no_such("option", name, (*known, *_TABLES)))
-            pairs = {option: _pairs(table, entries.get(table, {})) for table, option in _TABLES.items()}
-        context.default_map = {
-            option.name: [value] if option.multiple and isinstance(value, str) else _typed(value)
-            for name, option in known.items()
-            if (value := entries.get(name)) is not None
-        }
-        context.meta.update(pairs)
+            context.meta.update({given: _pairs(table, entries.get(table, {})) for table, given in _TABLES.items()})
+            context.default_map = {
+                option.name: _typed(name, option, entries[name]) for name, option in known.items() if name in entries
+            }
     return path
 
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option(
-        "--config",
-        help="A TOML file with these options by name, and tables columns and strategies.",
-        show_default=False,
-        is_eager=True,
-        callback=_take,
+    option(
+        "A TOML file with these options by name, and tables columns, strategies and substitutes.",
+        "--config", is_eager=True, callback=_take,
     ),
-]
+]  # fmt: skip
 
 
 def merged(context: typer.Context, option: str, given: Sequence[str] | None) -> list[str]:
-    """The NAME=VALUE of the file and, over them, those of the command line."""
+    """The NAME=VALUE pairs of the file and, over them, those of the command line."""
     named = {pair.rpartition("=")[0] for pair in given or ()}
     in_file = (pair for pair in context.meta.get(option, ()) if pair.rpartition("=")[0] not in named)
     return [*in_file, *(given or ())]
 
 
-def _typed(value: Any) -> Any:
-    """A number as the command line has it."""
-    return str(value) if type(value) in (int, float) else value
+def _typed(name: str, option: Any, value: Any) -> Any:
+    """A value as the command line has it; :raises SettingsError: if the option cannot have it."""
+    if option.is_flag:
+        wanted, is_right = "true or false", isinstance(value, bool)
+    elif option.multiple:
+        value = [value] if isinstance(value, str) else value
+        wanted, is_right = "a string or a list of strings", isinstance(value, list) and all(map(_is_string, value))
+    else:
+        wanted, is_right = "one string or number", type(value) in (str, int, float)
+        value = str(value)
+    if not is_right:
+        raise SettingsError(f"{name} must be {wanted}")
+    return value
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _shown(option: Any) -> str:
-    """The name of an option without its dashes, as it is longest."""
+    """The longest name of an option, without its dashes."""
     return str(max(option.opts, key=len)).removeprefix("--")
 
 
 def _pairs(table: str, entries: Any) -> list[str]:
-    if not isinstance(entries, dict) or not all(isinstance(value, str) for value in entries.values()):
+    if not isinstance(entries, dict) or not all(map(_is_string, entries.values())):
         raise SettingsError(f'[{table}] must be a table of NAME = "VALUE"')
     return [f"{name}={value}" for name, value in entries.items()]

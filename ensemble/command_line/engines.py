@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.groups import EngineUseOptions, ReadingOptions, TrainingOptions, with_options
+from phistack.ensemble.command_line.groups import ReadingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
     BundleArgument,
@@ -18,28 +16,28 @@ from phistack.ensemble.command_line.options import (
     PageOption,
     SeedOption,
     SourceArgument,
-    SubsetOption,
     TargetArgument,
+    TextOption,
+    argument,
+    option,
 )
 from phistack.ensemble.command_line.output import (
-    choose_engines,
     console,
     fail_for,
+    report_misaligned_spans,
     say,
     say_remarks,
-    say_what_tags_cannot,
     say_where,
     tell_reliability,
     warn,
 )
-from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("demo_output"),
-    documents: Annotated[int, typer.Option(help="How many synthetic notes.", min=20)] = 240,
+    out: Annotated[Path, option("The folder to make.", "--out")] = Path("demo_output"),
+    documents: Annotated[int, option("How many synthetic notes.", min=20)] = 240,
     seed: SeedOption = 0,
     jobs: JobsOption = 2,
 ) -> None:
@@ -49,24 +47,15 @@ def demo(
     run_demo(out, n_documents=documents, seed=seed, jobs=jobs)
 
 
-@with_options
 def train(
     corpus: CorpusArgument,
     model: NewModelOption,
     *,
     budget: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NOTES_PER_SECOND",
-            help="Keep the best submodels that annotate so many notes a second on one core of this machine.",
-            show_default=False,
-        ),
+        float | None, option("Keep the best submodels that are this fast on one core.", metavar="NOTES_PER_SECOND")
     ] = None,
     add: Annotated[
-        Path | None,
-        typer.Option(
-            help="Further annotated notes to learn from; no fold, stacker or score has them.", show_default=False
-        ),
+        Path | None, option("More annotated notes to learn from; no fold, stacker or score has them.")
     ] = None,
     training: TrainingOptions,
 ) -> None:
@@ -85,30 +74,26 @@ def train(
         console().print(table.rich())
     for sentence in report.sentences:
         say(sentence)
-    say_what_tags_cannot(notes, done.warnings)
+    report_misaligned_spans(notes, done.warnings)
     say(f"the engine of {', '.join(done.engine.names)} is in {model}")
     tell_reliability(model)
 
 
-@with_options
 def annotate(
     source: SourceArgument,
     out: TargetArgument,
     *,
     model: ModelChoiceOption = None,
     to: AnnotatedFormatOption = "",
-    submodels: SubsetOption = "",
-    use: EngineUseOptions,
-    reading: ReadingOptions,
+    use: UseOptions,
 ) -> None:
-    """Find the PHI of notes and write them in a shared-task format; any spans in IN are not looked at."""
+    """Find the PHI of notes and write them in a shared-task format; spans in IN are ignored."""
     with stage("loading the engine"):
-        from phistack.ensemble.tasks.annotating import Source, annotate_corpus, engine_with
+        from phistack.ensemble.tasks.annotating import annotate_corpus
         from phistack.ensemble.tools.garbage import keep_all
 
-        notes = Source(source, reading.reader)
-        model, by_language = choose_engines(model, notes.sample)
-        engine = engine_with(model, use.options, by_language=by_language, only=comma_list(submodels), known=use.known)
+        notes = use.source(source)
+        model, engine = use.load(notes, model)
         keep_all()
     tell_reliability(model)
     corpus, held_back = annotate_corpus(notes, out, engine, format=to)
@@ -117,48 +102,31 @@ def annotate(
     fail_for(held_back, len(corpus))
 
 
-@with_options
 def explain(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A note or corpus, or - for standard input.", show_default=False),
-    ],
+    source: Annotated[Path, argument("FILE", "A note or corpus, or - for standard input.")],
     *,
     model: ModelChoiceOption = None,
     html: PageOption = None,
-    text: Annotated[bool, typer.Option("--text", help="Show the text of the spans.")] = False,
-    submodels: SubsetOption = "",
-    use: EngineUseOptions,
-    reading: ReadingOptions,
+    text: TextOption = False,
+    use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.tasks.annotating import Source, engine_with
     from phistack.ensemble.tasks.explaining import explain_corpus
 
-    notes = Source(source, reading.reader)
-    model, by_language = choose_engines(model, notes.sample)
-    engine = engine_with(model, use.options, by_language=by_language, only=comma_list(submodels), known=use.known)
+    notes = use.source(source)
+    _, engine = use.load(notes, model)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)
 
 
-@with_options
 def rules(
     model: BundleArgument,
     *,
-    score: Annotated[
-        Path | None, typer.Option(help="Annotated notes on which to score each rule.", show_default=False)
-    ] = None,
-    write: Annotated[
-        Path | None, typer.Option(help="Write the rules to this file, to edit them.", show_default=False)
-    ] = None,
-    use: Annotated[
-        Path | None, typer.Option(help="Take the rules of this file; needs --out.", show_default=False)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The new bundle, with the rules of --use.", show_default=False)
-    ] = None,
-    submodel: Annotated[str, typer.Option(help="Of several TBED submodels, the one of this name.")] = "",
+    score: Annotated[Path | None, option("Annotated notes on which to score each rule.")] = None,
+    write: Annotated[Path | None, option("Write the rules to this file, to edit them.")] = None,
+    use: Annotated[Path | None, option("Take the rules of this file; needs --out.")] = None,
+    out: Annotated[Path | None, option("The new bundle, with the rules of --use.")] = None,
+    submodel: Annotated[str, option("Of several TBED submodels, the one of this name.")] = "",
     reading: ReadingOptions,
 ) -> None:
     """List the learned TBED rules in words, score them on new notes, or replace them by an edited file."""

@@ -1,142 +1,88 @@
-"""Two lines to copy for each command, shown at the end of its `--help`.
+"""Lines to copy for each command, at least two, shown at the end of its `--help`.
 
     epilog("audit")     "Examples:" and the lines of the command
 
-A line has at most 76 characters, so that it is whole on a narrow terminal. A test gives each line to the parser of its
+A line has at most 76 characters, so that it fits a narrow terminal. A test gives each line to the parser of its
 command, and refuses a command without examples.
 """
 
 from __future__ import annotations
 
-EXAMPLES: dict[str, tuple[str, ...]] = {
-    "demo": (
-        "phistack demo",
-        "phistack demo --out shown --documents 60 --jobs 4",
-    ),
-    "synthesize": (
-        "phistack synthesize notes --documents 40 --seed 1",
-        "phistack synthesize notes.jsonl --language de --registers all",
-    ),
-    "convert": (
-        "phistack convert notes.csv notes.jsonl --id-column note_id",
-        "phistack convert meddocan renamed --to brat --map-labels nut",
-    ),
-    "split": (
-        "phistack split notes parts --seed 1",
-        "phistack split notes.jsonl parts --by document --stratify",
-        "phistack split notes parts --parts train=80,test=20",
-    ),
-    "egofy": (
-        "phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female",
-        "phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male",
-    ),
-    "pseudonymise": (
-        "phistack pseudonymise notes shared --policy trienes2020 --key-file key",
-        "phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1",
-        "phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN",
-    ),
-    "language-model": (
-        "phistack language-model notes-without-spans models",
-        "phistack language-model notes.jsonl models --size 512 --epochs 20",
-    ),
-    "vectors": (
-        "phistack vectors notes-without-spans words",
-        "phistack vectors notes.jsonl words --size 200 --clusters 1000",
-    ),
-    "engines": (
-        "phistack engines",
-        "phistack engines english",
-        "phistack engines --json engines.json",
-    ),
-    "train": (
-        "phistack train notes --model engine --jobs 4",
-        "phistack train notes --model quick --submodels regex,tbed,crf --folds 3",
-        "phistack train ours --model engine --add theirs",
-    ),
-    "annotate": (
-        "phistack annotate notes found",
-        "phistack annotate new-notes annotated --model engine --to brat",
-        "phistack annotate notes.csv found.csv --model engine --text-column body",
-        "phistack annotate notes found --model engine --always ours --never drugs",
-    ),
-    "patterns": (
-        "phistack patterns check numbers.toml",
-        "phistack patterns check numbers.toml --on notes --text",
-    ),
-    "evaluate": (
-        "phistack evaluate gold annotated --json scores.json",
-        "phistack evaluate gold annotated --allow-missing",
-    ),
-    "compare": (
-        "phistack compare gold system-a system-b --criterion spans",
-        "phistack compare gold a b c --json differences.json --latex table.tex",
-    ),
-    "baseline": (
-        "phistack baseline train dev",
-        "phistack baseline train dev --out baselines",
-    ),
-    "errors": (
-        "phistack errors gold --model engine",
-        "phistack errors gold --model engine --json all.json --html errors.html",
-    ),
-    "agreement": (
-        "phistack agreement annotator-1 annotator-2 --sheet to-see.csv",
-        "phistack agreement a b --json agreement.json --latex table.tex",
-    ),
-    "causes": (
-        "phistack causes gold annotated --sheet causes.csv --text",
-        "phistack causes gold annotated --judged causes.csv --latex table7.tex",
-    ),
-    "reader-test": (
-        "phistack reader-test make real pseudonymised test --answers answers.json",
-        "phistack reader-test score answers.json sheet-1.csv sheet-2.csv",
-    ),
-    "explain": (
-        "phistack explain note.txt --model english",
-        "phistack explain notes --model engine --text --html why.html",
-    ),
-    "rules": (
-        "phistack rules engine --score more-notes",
-        "phistack rules engine --use edited.txt --out better-engine",
-    ),
-    "ablate": (
-        "phistack ablate notes --out ablation --jobs 4",
-        "phistack ablate train --out ablation --test dev --groups",
-    ),
-    "curve": (
-        "phistack curve notes --out curve --shares 25,50,75,100 --samples 5",
-        "phistack curve train --out curve --test dev --submodels regex,crf",
-        "phistack curve notes --out c --by sentences --samples 3 --runs 3 --no-stack",
-    ),
-    "transfer": (
-        "phistack transfer ward-a ward-b --out transfer",
-        "phistack transfer i2b2 meddocan --out transfer --map-labels nut",
-        "phistack transfer ward-a ward-b ward-c --out transfer --pooled",
-    ),
-    "tune": (
-        "phistack tune notes --submodel crf --space space.toml --out tuning",
-        "phistack tune notes --submodel crf --space trienes2020 --out t --trials 50",
-    ),
-    "reproduce": (
-        "phistack reproduce zhao2020 train test --out tables --quick --text",
-        "phistack reproduce berg2019-crf train test --out tables --add others",
-    ),
-    "frontier": (
-        "phistack frontier notes --model engine",
-        "phistack frontier notes --model engine --out speed --repetitions 5",
-    ),
-    "deidentify": (
-        "phistack deidentify notes clean",
-        "phistack deidentify notes.csv clean.csv --model engine --column dob=DATE",
-        "phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4",
-        "phistack deidentify visits.csv clean.csv --config release.toml --jobs 8",
-        "phistack deidentify notes clean --model engine --known roster.csv",
-    ),
-    "audit": (
-        "phistack audit clean.jsonl",
-        "phistack audit clean.jsonl --key-file secret.key",
-    ),
-}
+EXAMPLES: dict[str, list[str]] = {}
+"""Command -> its lines."""
+
+for _line in """
+phistack demo
+phistack demo --out shown --documents 60 --jobs 4
+phistack synthesize notes --documents 40 --seed 1
+phistack synthesize notes.jsonl --language de --registers all
+phistack convert notes.csv notes.jsonl --id-column note_id
+phistack convert meddocan renamed --to brat --map-labels nut
+phistack split notes parts --seed 1
+phistack split notes.jsonl parts --by document --stratify
+phistack split notes parts --parts train=80,test=20
+phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female
+phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male
+phistack pseudonymise notes shared --policy trienes2020 --key-file key
+phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1
+phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN
+phistack language-model notes-without-spans models
+phistack language-model notes.jsonl models --size 512 --epochs 20
+phistack vectors notes-without-spans words
+phistack vectors notes.jsonl words --size 200 --clusters 1000
+phistack engines
+phistack engines english
+phistack engines --json engines.json
+phistack train notes --model engine --jobs 4
+phistack train notes --model quick --submodels regex,tbed,crf --folds 3
+phistack train ours --model engine --add theirs
+phistack annotate notes found
+phistack annotate new-notes annotated --model engine --to brat
+phistack annotate notes.csv found.csv --model engine --text-column body
+phistack annotate notes found --model engine --always ours --never drugs
+phistack patterns check numbers.toml
+phistack patterns check numbers.toml --on notes --text
+phistack evaluate gold annotated --json scores.json
+phistack evaluate gold annotated --allow-missing
+phistack compare gold system-a system-b --criterion spans
+phistack compare gold a b c --json differences.json --latex table.tex
+phistack baseline train dev
+phistack baseline train dev --out baselines
+phistack errors gold --model engine
+phistack errors gold --model engine --json all.json --html errors.html
+phistack agreement annotator-1 annotator-2 --sheet to-see.csv
+phistack agreement a b --json agreement.json --latex table.tex
+phistack causes gold annotated --sheet causes.csv --text
+phistack causes gold annotated --judged causes.csv --latex table7.tex
+phistack reader-test make real pseudonymised test --answers answers.json
+phistack reader-test score answers.json sheet-1.csv sheet-2.csv
+phistack explain note.txt --model english
+phistack explain notes --model engine --text --html why.html
+phistack rules engine --score more-notes
+phistack rules engine --use edited.txt --out better-engine
+phistack ablate notes --out ablation --jobs 4
+phistack ablate train --out ablation --test dev --groups
+phistack curve notes --out curve --shares 25,50,75,100 --samples 5
+phistack curve train --out curve --test dev --submodels regex,crf
+phistack curve notes --out c --by sentences --samples 3 --runs 3 --no-stack
+phistack transfer ward-a ward-b --out transfer
+phistack transfer i2b2 meddocan --out transfer --map-labels nut
+phistack transfer ward-a ward-b ward-c --out transfer --pooled
+phistack tune notes --submodel crf --space space.toml --out tuning
+phistack tune notes --submodel crf --space trienes2020 --out t --trials 50
+phistack reproduce zhao2020 train test --out tables --quick --text
+phistack reproduce berg2019-crf train test --out tables --add others
+phistack frontier notes --model engine
+phistack frontier notes --model engine --out speed --repetitions 5
+phistack deidentify notes clean
+phistack deidentify notes.csv clean.csv --model engine --column dob=DATE
+phistack deidentify notes clean --model engine --policy safe-harbor --jobs 4
+phistack deidentify visits.csv clean.csv --config release.toml --jobs 8
+phistack deidentify notes clean --model engine --known roster.csv
+phistack audit clean.jsonl
+phistack audit clean.jsonl --key-file secret.key
+""".strip().splitlines():
+    EXAMPLES.setdefault(_line.split()[1], []).append(_line)
 
 
 def epilog(command: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from phistack.ensemble.command_line.choices import DRAWN, PAPERS, SPACES, SUBMODELS, completing, one_of
-from phistack.ensemble.command_line.groups import TrainingOptions, with_options
+from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
@@ -33,7 +33,6 @@ _KEPT = "what submodels proposed is kept in {}, for the same command again; remo
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
-@with_options
 def ablate(
     corpus: CorpusArgument,
     out: OutOption,
@@ -59,7 +58,6 @@ def ablate(
     say(the_way(results.choosers))
 
 
-@with_options
 def curve(
     corpus: CorpusArgument,
     out: OutOption,
@@ -114,7 +112,6 @@ def _numbers(option: str, text: str, what: str, example: str) -> tuple[int, ...]
         raise SettingsError(f"{option} takes whole {what} separated by commas, as in {example}") from None
 
 
-@with_options
 def transfer(
     corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Two corpora or more.")],
     out: OutOption,
@@ -145,7 +142,6 @@ def transfer(
     console().print(results.others_table().rich())
 
 
-@with_options
 def tune(
     corpus: CorpusArgument,
     out: OutOption,
@@ -189,7 +185,6 @@ def tune(
     say(_KEPT.format(kept))
 
 
-@with_options
 def reproduce(
     paper: Annotated[
         str,

@@ -1,12 +1,14 @@
-"""Options that several commands take, each declared once.
+"""The table of options that several commands take.
 
-def audit(corpus: CorpusArgument, jobs: JobsOption = 2): ...     name, help and range of the option are in its type
+    def audit(corpus: CorpusArgument, jobs: JobsOption = 2): ...     name, help and range of the option are in its type
+    limit: Annotated[int, option("How many notes.", min=1)] = 100    an option of one command
 
-Those that several commands take together are values of `ensemble.command_line.groups`.
+Options that several commands take together are values of `ensemble.command_line.groups`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,225 +31,158 @@ from phistack.ensemble.command_line.choices import (
     one_of,
 )
 
-CorpusArgument = Annotated[
-    Path, typer.Argument(metavar="CORPUS", help="A folder or file of notes, in any known format.", show_default=False)
-]
-SourceArgument = Annotated[
-    Path,
-    typer.Argument(metavar="IN", help="Notes in any known format, or - for standard input.", show_default=False),
-]
-NewFolderArgument = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", show_default=False)]
-TargetArgument = Annotated[
-    Path, typer.Argument(metavar="OUT", help="The output, or - for standard output.", show_default=False)
-]
 
-_MODEL = f"a bundle folder or .zip, or {one_of(ENGINES)}" if ENGINES else "a bundle folder or .zip"
+def option(help: str, *flags: str, names: Iterable[str] = (), after: str = "", **more: Any) -> Any:
+    """An option of a command.
+
+    :param flags: by default the name of the parameter, after two dashes.
+    :param names: that complete its value in a shell.
+    :param after: what these names may follow within the value; see `completing`.
+    """
+    more = {"autocompletion": completing(names, after)} | more if names else more
+    return typer.Option(*flags, help=help, **more)
 
 
-def _model_option(help: str) -> Any:
-    return typer.Option(
-        "--model",
-        metavar="BUNDLE",
-        parser=bundle_path,
-        help=help,
-        show_default=False,
-        autocompletion=completing_paths(ENGINES),
-    )
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """An argument of a command."""
+    return typer.Argument(metavar=metavar, help=help, **more)
 
 
-BundleArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="BUNDLE",
-        parser=bundle_path,
-        help=f"The trained engine: {_MODEL}.",
-        show_default=False,
-        autocompletion=completing_paths(ENGINES),
-    ),
-]
-ModelOption = Annotated[Path, _model_option(f"The trained engine: {_MODEL}.")]
+_FORMATS_OF_SPANS = FORMATS[:-1]
+_ENGINE = f"The trained engine: a bundle folder or .zip{f', or {one_of(ENGINES)}' if ENGINES else ''}"
+_BUNDLE: dict[str, Any] = {"metavar": "BUNDLE", "parser": bundle_path, "autocompletion": completing_paths(ENGINES)}
+
+CorpusArgument = Annotated[Path, argument("CORPUS", "A folder or file of notes, in any known format.")]
+SourceArgument = Annotated[Path, argument("IN", "Notes in any known format, or - for standard input.")]
+GoldArgument = Annotated[Path, argument("GOLD", "The annotated notes.")]
+NewFolderArgument = Annotated[Path, argument("OUT", "The folder to make.")]
+TargetArgument = Annotated[Path, argument("OUT", "The output, or - for standard output.")]
+BundleArgument = Annotated[Path, argument(help=f"{_ENGINE}.", **_BUNDLE)]
+
+ModelOption = Annotated[Path, option(f"{_ENGINE}.", "--model", **_BUNDLE)]
 ModelChoiceOption = Annotated[
-    Path | None, _model_option(f"The trained engine: {_MODEL}; default: the one that ships for the notes' language.")
+    Path | None, option(f"{_ENGINE}; default: the one that ships for the notes' language.", "--model", **_BUNDLE)
 ]
-NewModelOption = Annotated[
-    Path, typer.Option("--model", help="The bundle to make: a folder, or a file .zip.", show_default=False)
-]
-OutOption = Annotated[Path, typer.Option("--out", help="The folder to make.", show_default=False)]
+NewModelOption = Annotated[Path, option("The bundle to make: a folder, or a file .zip.", "--model")]
+OutOption = Annotated[Path, option("The folder to make.", "--out")]
 SubmodelsOption = Annotated[
-    str,
-    typer.Option(
-        "--submodels",
-        help=f"Names separated by commas: {','.join(SUBMODELS)}.",
-        autocompletion=completing(SUBMODELS, after=","),
-    ),
+    str, option(f"Names separated by commas: {','.join(SUBMODELS)}.", "--submodels", names=SUBMODELS, after=",")
 ]
 SubsetOption = Annotated[
-    str,
-    typer.Option(
-        "--submodels",
-        help="Use only these submodels of the engine, separated by commas.",
-        autocompletion=completing(SUBMODELS, after=","),
-    ),
+    str, option("Use only these submodels, separated by commas.", "--submodels", names=SUBMODELS, after=",")
 ]
 PresetOption = Annotated[
-    str,
-    typer.Option(
-        "--preset",
-        help=f"The settings of a published system: {one_of(PRESETS)}.",
-        autocompletion=completing(PRESETS),
-    ),
+    str, option(f"The settings of a published system: {one_of(PRESETS)}.", "--preset", names=PRESETS)
 ]
 LabelSetOption = Annotated[
-    str,
-    typer.Option(
-        "--label-set",
-        help=f"A TOML file, or {one_of(LABEL_SETS)}; default: recognised.",
-        autocompletion=completing(LABEL_SETS),
-    ),
+    str, option(f"A TOML file, or {one_of(LABEL_SETS)}; default: recognised.", "--label-set", names=LABEL_SETS)
 ]
-SynthesisedFormatOption = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        help=f"{one_of(FORMATS[:-1])}; default: by the file ending of OUT, or i2b2 (brat in other languages).",
-        autocompletion=completing(FORMATS[:-1]),
-    ),
+UnknownLabelsOption = Annotated[
+    bool, option("Accept labels that the label set does not have.", "--accept-unknown-labels")
 ]
-ConvertedFormatOption = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        help=f"{one_of(FORMATS)}; default: by the file ending of OUT.",
-        show_default=False,
-        autocompletion=completing(FORMATS),
-    ),
+MapLabelsOption = Annotated[
+    str, option("Map labels to those of this set, a name or TOML file.", "--map-labels", names=LABEL_SETS)
 ]
-AnnotatedFormatOption = Annotated[
-    str,
-    typer.Option(
-        "--to",
-        help=f"Format of OUT: {one_of(FORMATS[:-1])}; default: by its file ending, or that of IN, or, for plain "
-        "text, brat (jsonl on standard output).",
-        autocompletion=completing(FORMATS[:-1]),
-    ),
+FromOption = Annotated[
+    str, option(f"Format of the notes: {one_of(FORMATS)}; default: recognised.", "--from", names=FORMATS)
 ]
 FormOption = Annotated[
     str,
-    typer.Option(
-        "--from",
-        "--form",
-        help=f"Format of IN: {one_of(INPUT_FORMATS)}; default: recognised.",
-        autocompletion=completing(INPUT_FORMATS),
-    ),
+    option(f"Format of IN: {one_of(INPUT_FORMATS)}; default: recognised.", "--from", "--form", names=INPUT_FORMATS),
 ]
-PolicyOption = Annotated[
+ConvertedFormatOption = Annotated[
+    str, option(f"{one_of(FORMATS)}; default: by the file ending of OUT.", "--to", names=FORMATS)
+]
+SynthesisedFormatOption = Annotated[
     str,
-    typer.Option("--policy", help=f"A TOML file, or {one_of(POLICIES)}.", autocompletion=completing(POLICIES)),
+    option(
+        f"{one_of(_FORMATS_OF_SPANS)}; default: by the file ending of OUT, or i2b2 (brat in other languages).",
+        "--to", names=_FORMATS_OF_SPANS,
+    ),
+]  # fmt: skip
+AnnotatedFormatOption = Annotated[
+    str,
+    option(
+        f"Format of OUT: {one_of(_FORMATS_OF_SPANS)}; default: by its file ending, or that of IN, or, for plain text, "
+        "brat (jsonl on standard output).",
+        "--to", names=_FORMATS_OF_SPANS,
+    ),
+]  # fmt: skip
+PartsFormatOption = Annotated[
+    str, option(f"Format of the parts: {one_of(FORMATS)}; default: that of CORPUS.", "--to", names=FORMATS)
 ]
+LanguageOption = Annotated[str, option("ISO 639-1 code; default: recognised.", "--language")]
+PolicyOption = Annotated[str, option(f"A TOML file, or {one_of(POLICIES)}.", "--policy", names=POLICIES)]
 StrategyOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--strategy",
-        metavar="LABEL=STRATEGY",
-        help=f"Overrides the policy for a label; may be repeated. Strategies: {one_of(STRATEGIES)}.",
-        show_default=False,
-        autocompletion=completing(STRATEGIES, after="="),
+    option(
+        f"Overrides the policy for a label; may be repeated. Strategies: {one_of(STRATEGIES)}.",
+        "--strategy", metavar="LABEL=STRATEGY", names=STRATEGIES, after="=",
     ),
-]
+]  # fmt: skip
 SubstituteOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--substitute",
-        metavar="LABEL=STRING",
-        help="Write this string for a label or kind; may be repeated.",
-        show_default=False,
-    ),
-]
-UnknownLabelsOption = Annotated[
-    bool, typer.Option("--accept-unknown-labels", help="Accept labels that the label set does not have.")
-]
-MapLabelsOption = Annotated[
-    str,
-    typer.Option(
-        "--map-labels",
-        help="Turn labels into those of this set, by name or TOML file.",
-        autocompletion=completing(LABEL_SETS),
-    ),
+    option("The string that substitute writes; may be repeated.", "--substitute", metavar="LABEL=STRING"),
 ]
 CascadeOption = Annotated[
-    bool,
-    typer.Option("--cascade/--no-cascade", help="Let costly submodels read only lines in which others leave doubt."),
+    bool, option("Let slow submodels read only lines in which others leave doubt.", "--cascade/--no-cascade")
 ]
 OtherLanguagesOption = Annotated[
     str,
-    typer.Option(
+    option(
+        f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.",
         "--other-languages",
-        help=f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.",
-        autocompletion=completing(OTHER_LANGUAGES),
-    ),
-]
-AlwaysOption = Annotated[
-    Path | None,
-    typer.Option("--always", help="List of phrases that are PHI, under lines such as [HOSPITAL].", show_default=False),
-]
-NeverOption = Annotated[
-    Path | None, typer.Option("--never", help="List of phrases that are no PHI, one a line.", show_default=False)
-]
-PatternsOption = Annotated[
-    Path | None, typer.Option("--patterns", help="TOML file of patterns of your own.", show_default=False)
-]
-RecallOption = Annotated[
-    str,
-    typer.Option(
-        "--recall",
-        help=f"{one_of(RECALLS)}: what is missed against what is marked wrongly; MODEL_CARD.md has the figures.",
-        autocompletion=completing(RECALLS),
-    ),
-]
-JsonOption = Annotated[Path | None, typer.Option("--json", help="Write all figures there.", show_default=False)]
-LatexOption = Annotated[Path | None, typer.Option("--latex", help="Write tables for LaTeX there.", show_default=False)]
-PageOption = Annotated[
-    Path | None, typer.Option("--html", help="Write a page, which shows the notes' text.", show_default=False)
-]
-KeyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--key-file", help="File with the secret key of surrogates; default: PHISTACK_KEY.", show_default=False
+        names=OTHER_LANGUAGES,
     ),
 ]
 KnownOption = Annotated[
     Path | None,
-    typer.Option(
-        "--known",
-        metavar="FILE",
-        help="A roster (CSV, JSONL, Parquet) of what is known of each patient: names, birth date, numbers, address.",
-        show_default=False,
+    option(
+        "A roster (CSV, JSONL, Parquet) of what is known of each patient: names, birth date, numbers, address.",
+        "--known", metavar="FILE",
     ),
+]  # fmt: skip
+AlwaysOption = Annotated[
+    Path | None, option("List of phrases that are PHI, under lines such as [HOSPITAL].", "--always")
 ]
-IdColumnOption = Annotated[
-    str, typer.Option("--id-column", help="Column with the note's id, in JSONL, CSV or Parquet.")
+NeverOption = Annotated[Path | None, option("List of phrases that are not PHI, one on each line.", "--never")]
+PatternsOption = Annotated[Path | None, option("TOML file of your own patterns.", "--patterns")]
+RecallOption = Annotated[
+    str,
+    option(
+        f"{one_of(RECALLS)}: high misses less and marks more that is not PHI; MODEL_CARD.md has the figures.",
+        "--recall", names=RECALLS,
+    ),
+]  # fmt: skip
+JsonOption = Annotated[Path | None, option("Write all figures to this file.", "--json")]
+LatexOption = Annotated[Path | None, option("Write tables for LaTeX to this file.", "--latex")]
+PageOption = Annotated[Path | None, option("Write a page, which shows the text of the notes.", "--html")]
+TextOption = Annotated[bool, option("Show the text of the spans.", "--text")]
+KeyOption = Annotated[
+    Path | None, option("File with the secret key of surrogates; default: PHISTACK_KEY.", "--key-file")
 ]
-PatientColumnOption = Annotated[
-    str, typer.Option("--patient-column", help="Column with the patient; default: read from the id.")
-]
+IdColumnOption = Annotated[str, option("Column with the note's id, in JSONL, CSV or Parquet.", "--id-column")]
+TextColumnOption = Annotated[str, option("Column with the text, in JSONL, CSV or Parquet.", "--text-column")]
+PatientColumnOption = Annotated[str, option("Column with the patient; default: read from the id.", "--patient-column")]
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="NAME=TREATMENT",
-        help="Of each other column (or the patient's): keep, remove, redact (read it), or the LABEL that all of it is.",
-        show_default=False,
+    option(
+        "What to do with another column (or the patient's): keep, remove, redact (read it), or the LABEL that all of "
+        "it is.",
+        "--column", metavar="NAME=TREATMENT",
     ),
-]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
-ShufflesOption = Annotated[
-    int, typer.Option("--shuffles", help="Number of shuffles of the paired randomisation.", min=1)
-]
-JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Parallel processes; the result is the same.")]
-CriterionOption = Annotated[
-    str, typer.Option("--criterion", help="strict, spans, or another name that `evaluate` prints.")
-]
-StackOption = Annotated[bool, typer.Option(help="Score the stack too, which trains on every fold as well.")]
-TestOption = Annotated[
-    Path | None, typer.Option("--test", help="Other annotated notes to score on.", show_default=False)
-]
+]  # fmt: skip
+GroupByOption = Annotated[
+    str,
+    option(
+        "Keep notes together in whose names this regular expression finds the same; default: by patient.",
+        "--group-by", metavar="PATTERN",
+    ),
+]  # fmt: skip
+AllowMissingOption = Annotated[bool, option("Compare the notes that all have, instead of refusing.", "--allow-missing")]
+SeedOption = Annotated[int, option("Seed of all random choices.", "--seed")]
+ShufflesOption = Annotated[int, option("Number of shuffles of the paired randomisation.", "--shuffles", min=1)]
+JobsOption = Annotated[int, option("Parallel processes; the result is the same.", "--jobs", min=1)]
+CriterionOption = Annotated[str, option("strict, spans, or another name that `evaluate` prints.", "--criterion")]
+StackOption = Annotated[bool, option("Score the stack too, which trains on every fold as well.", "--stack/--no-stack")]
+TestOption = Annotated[Path | None, option("Other annotated notes to score on.", "--test")]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, NoReturn
 
 from phistack.ensemble.tools.progress import stage
-from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.shown import explained, shown_id
 
 if TYPE_CHECKING:
@@ -20,25 +17,10 @@ if TYPE_CHECKING:
     from phistack.ensemble.bundles.language_choice import ChosenEngine
     from phistack.features.documents import Corpus, Document
 
-_P = ParamSpec("_P")
-_CUT_OFF = 128 + 13
-"""The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""
-
 
 def say(sentence: str) -> None:
     """Print a result."""
     print(sentence)
-
-
-def say_what_tags_cannot(notes: Corpus, warnings: Mapping[str, int]) -> None:
-    """Print what share of the PHI begins or ends within a token, so that no tag sequence says it exactly.
-
-    :param warnings: what tags cannot express, as `features.tags.encode` counts it.
-    """
-    n_phi = n_spans(notes.documents)
-    n_off = warnings.get("spans off the token grid", 0) + warnings.get("spans without a token", 0)
-    share = f"{n_off / max(n_phi, 1):.2%} of the PHI ({n_off} of {n_phi})"
-    say(f"{share} begin or end within a token, where no tag can say so")
 
 
 def say_where(notes: Sequence[Document], path: Path) -> None:
@@ -52,10 +34,28 @@ def say_where(notes: Sequence[Document], path: Path) -> None:
     )
 
 
+def say_remarks(corpus: Corpus) -> None:
+    """Print the remarks and warnings of the reader of a corpus."""
+    for remark in corpus.remarks:
+        print(f"phistack: {remark}{explained(remark)}", file=sys.stderr)
+    warn(corpus.warnings)
+
+
 def warn(counts: Mapping[str, int]) -> None:
-    """Print oddities and how often each was met."""
+    """Print oddities and how often each occurred."""
     for what, count in sorted(counts.items()):
         print(f"phistack: warning: {what}: {count}", file=sys.stderr)
+
+
+def report_misaligned_spans(notes: Corpus, warnings: Mapping[str, int]) -> None:
+    """Print what share of the PHI begins or ends within a token, so that tags cannot express it exactly.
+
+    :param warnings: what tags cannot express, as `features.tags.encode` counts it.
+    """
+    n_phi = n_spans(notes.documents)
+    n_off = warnings.get("spans off the token grid", 0) + warnings.get("spans without a token", 0)
+    share = f"{n_off / max(n_phi, 1):.2%} of the PHI ({n_off} of {n_phi})"
+    say(f"{share} begin or end within a token, so tags cannot mark them exactly")
 
 
 def choose_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -> tuple[Path, Mapping[str, Path]]:
@@ -68,7 +68,7 @@ def choose_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -
     if model is not None:
         return model, {}
     chosen = _chosen(sample)
-    others = "; engines for other languages read the notes in these" if len(chosen.by_language) > 1 else ""
+    others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
     print(f"engine: {chosen.reason}{others}; --model names one for all", file=sys.stderr)
     return chosen.path, chosen.by_language
 
@@ -81,7 +81,7 @@ def _chosen(sample: Callable[[int], Iterable[str]]) -> ChosenEngine:
 
 
 def tell_reliability(model: Path) -> None:
-    """Print on standard error what is known of how much an engine finds, and a warning where a person must check.
+    """Print on standard error how much an engine is known to find, with a warning if a person must check.
 
     :raises BundleError: if there is no bundle.
     """
@@ -92,14 +92,7 @@ def tell_reliability(model: Path) -> None:
         print(line, file=sys.stderr)
 
 
-def say_remarks(corpus: Corpus) -> None:
-    """Print what there is to say of how a corpus was read."""
-    for remark in corpus.remarks:
-        print(f"phistack: {remark}{explained(remark)}", file=sys.stderr)
-    warn(corpus.warnings)
-
-
-def fail(sentence: str, status: int) -> None:
+def fail(sentence: str, status: int) -> NoReturn:
     """Print what went wrong and end the process; :raises SystemExit: always."""
     print(f"phistack: {sentence}", file=sys.stderr)
     sys.exit(status)
@@ -124,42 +117,12 @@ def console() -> Console:
     from rich.console import Console
 
     class Piped(Console):
-        """One that leaves it to `quiet_when_cut_off` what happens when nobody reads on."""
+        """One that leaves a closed pipe to the wrapper of the command."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
     return Piped(width=None if sys.stdout.isatty() else 120)
-
-
-def quiet_when_cut_off(command: Callable[_P, None]) -> Callable[_P, None]:
-    """The same command, which ends quietly where nobody reads its standard output to the end, as `head` does not.
-
-    :returns: a command that ends with 141 then, as programs do that are ended by the signal SIGPIPE.
-    """
-
-    @wraps(command)
-    def run(*given: _P.args, **options: _P.kwargs) -> None:
-        try:
-            command(*given, **options)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            if not _is_cut_off():
-                raise MissingResourceError("a process of this run ended early; give the command again") from None
-            # What is still to be flushed at the end of the process goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(_CUT_OFF)
-
-    return run
-
-
-def _is_cut_off() -> bool:
-    """Whether it is standard output that nobody reads, rather than a pipe to a process of ours."""
-    if not hasattr(select, "poll"):
-        return False
-    asked = select.poll()
-    asked.register(sys.stdout.fileno(), 0)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in asked.poll(0))
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
@@ -178,5 +141,5 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 
 
 def n_spans(documents: Iterable[Document]) -> int:
-    """How many spans some notes have."""
+    """The number of spans of some notes."""
     return sum(len(document.spans) for document in documents)

@@ -5,32 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.groups import ReadingOptions, with_options
+from phistack.ensemble.command_line.groups import ReadingOptions
+from phistack.ensemble.command_line.options import LanguageOption, argument, option
 from phistack.ensemble.command_line.output import console, say
 from phistack.features.errors import SettingsError
 
 
-@with_options
 def patterns(
-    action: Annotated[str, typer.Argument(metavar="check", help="What to do.", show_default=False)],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A TOML file of patterns.", show_default=False)],
+    action: Annotated[str, argument("check", "What to do.")],
+    file: Annotated[Path, argument("FILE", "A TOML file of patterns.")],
     *,
-    on: Annotated[
-        Path | None, typer.Option(metavar="NOTES", help="Notes in which to look for matches.", show_default=False)
-    ] = None,
-    text: Annotated[bool, typer.Option("--text", help="Show the text of the matches.")] = False,
-    language: Annotated[str, typer.Option(help="ISO 639-1 code; default: from labels or text.")] = "",
+    on: Annotated[Path | None, option("Notes to search for matches.", metavar="NOTES")] = None,
+    text: Annotated[bool, option("Show the text of the matches.", "--text")] = False,
+    language: LanguageOption = "",
     reading: ReadingOptions,
 ) -> None:
-    """Check that patterns of your own can be used and never take endless time, and show where they match."""
+    """Check that your own patterns can be used and are not too slow, and show where they match."""
     from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
-    from phistack.submodels.regex.pattern_files import read_own_patterns
+    from phistack.submodels.regex.pattern_files import user_patterns
 
     if action != "check":
-        raise SettingsError(f"patterns can check a file and nothing else, not {action}; give patterns check FILE")
-    own = read_own_patterns(file)
+        raise SettingsError(f"patterns can only check a file, not {action}; give patterns check FILE")
+    own = user_patterns(file)
     if on is not None:
         notes = reading.reader.read(on, accept_unknown_labels=True, language=language)
         matches = pattern_matches(own, notes.documents, language or notes.label_set.language)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
+from phistack.ensemble.command_line.groups import CorpusOptions
 from phistack.ensemble.command_line.options import (
+    AllowMissingOption,
     CorpusArgument,
     CriterionOption,
+    GoldArgument,
     JsonOption,
     LatexOption,
     ModelOption,
@@ -26,13 +28,7 @@ from phistack.features.writing import new_folder, refuse_taken, write_new
 if TYPE_CHECKING:
     from phistack.features.documents import Corpus
 
-GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The annotated notes.", show_default=False)]
-AllowMissingOption = Annotated[
-    bool, typer.Option("--allow-missing", help="Score the notes that all systems have, and list the others.")
-]
 
-
-@with_options
 def evaluate(
     gold: GoldArgument,
     system: Annotated[
@@ -60,7 +56,6 @@ def evaluate(
     print_report(report, console())
 
 
-@with_options
 def baseline(
     training: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes.", show_default=False)],
     test: Annotated[Path, typer.Argument(metavar="TEST", help="Others, to be scored on.", show_default=False)],
@@ -91,7 +86,6 @@ def baseline(
     console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title).rich())
 
 
-@with_options
 def compare(
     gold: GoldArgument,
     systems: Annotated[
@@ -134,7 +128,6 @@ def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
     return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
 
 
-@with_options
 def errors(
     gold: GoldArgument,
     model: ModelOption,
@@ -174,7 +167,6 @@ def errors(
     say(analysis.summary)
 
 
-@with_options
 def frontier(
     corpus: CorpusArgument,
     model: ModelOption,

@@ -4,44 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from phistack.ensemble.command_line.choices import FORMATS, completing, one_of
-from phistack.ensemble.command_line.groups import CorpusOptions, with_options
-from phistack.ensemble.command_line.options import CorpusArgument, NewFolderArgument, SeedOption
+from phistack.ensemble.command_line.choices import one_of
+from phistack.ensemble.command_line.groups import CorpusOptions
+from phistack.ensemble.command_line.options import (
+    CorpusArgument,
+    GroupByOption,
+    NewFolderArgument,
+    PartsFormatOption,
+    SeedOption,
+    option,
+)
 from phistack.ensemble.command_line.output import n_spans, say, say_remarks, warn
 from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 
 
-@with_options
 def split(
     corpus: CorpusArgument,
     out: NewFolderArgument,
     *,
     parts: Annotated[
-        str, typer.Option(metavar="NAME=SHARE,...", help="The parts and their shares, which make up 1, or 100.")
+        str, option("The parts and their shares, which sum to 1, or 100.", metavar="NAME=SHARE,...")
     ] = USUAL,
-    by: Annotated[
-        str, typer.Option(help=f"{one_of(UNITS)}: what no part separates.", autocompletion=completing(UNITS))
-    ] = PATIENT,
-    group_by: Annotated[
-        str,
-        typer.Option(
-            metavar="PATTERN",
-            help="Notes in whose names this regular expression finds the same are in one part; default: by patient.",
-        ),
-    ] = "",
-    stratify: Annotated[
-        bool, typer.Option("--stratify", help="Give each part its share of the spans of each label.")
-    ] = False,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            help=f"Format of the parts: {one_of(FORMATS)}; default: that of CORPUS.",
-            autocompletion=completing(FORMATS),
-        ),
-    ] = "",
+    by: Annotated[str, option(f"{one_of(UNITS)}: what is never divided between parts.", names=UNITS)] = PATIENT,
+    group_by: GroupByOption = "",
+    stratify: Annotated[bool, option("Give each part its share of the spans of each label.", "--stratify")] = False,
+    to: PartsFormatOption = "",
     seed: SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:
@@ -63,7 +50,7 @@ def split(
         n_patients, n_phi = len(patients_of(part)), n_spans(part.documents)
         say(f"{name}: {len(part)} notes of {n_patients} patients with {n_phi} PHI are in {places[name]}")
     warn({what: count for what, count in (
-        ("patients with notes in more than one part, which an engine knows before it is tested on them",
+        ("patients with notes in more than one part, so an engine knows them before it is tested",
          patients_in_several(made.values())),
-        ("labels that one part alone has", len(labels_in_one_part(part.documents for part in made.values()))),
+        ("labels that only one part has", len(labels_in_one_part(part.documents for part in made.values()))),
     ) if count})  # fmt: skip

@@ -30,6 +30,8 @@ _HOW = (
 )
 _WRITTEN = re.compile(rb"[0-9A-Fa-f]{32,1024}")
 _LONGEST_KEY_FILE = 4096
+# Of 32 random digits, fewer are distinct only once in 20 million keys.
+_LEAST_DISTINCT = 8
 _T = TypeVar("_T")
 
 
@@ -70,7 +72,7 @@ def usable_key(key: bytes | None) -> bytes:
 
 
 def written_key(written: bytes, where: str) -> bytes:
-    """A secret as it is written down: at least 32 hexadecimal digits, without the white space at their ends.
+    """A secret as it is written down: at least 32 random hexadecimal digits, without the white space at their ends.
 
     The digits themselves are the key. Raw bytes are refused, as white space at their ends would be lost, and so are
     words, as whoever guesses them can undo every surrogate.
@@ -81,6 +83,8 @@ def written_key(written: bytes, where: str) -> bytes:
     key = written.strip()
     if not _WRITTEN.fullmatch(key):
         raise SettingsError(f"the secret key in {where} is not one line of at least 32 hexadecimal digits; {_HOW}")
+    if len({*key.lower()}) < _LEAST_DISTINCT or key in (key + key)[1:-1]:
+        raise SettingsError(f"the secret key in {where} is not random, as it repeats few digits; {_HOW}")
     return key
 
 

@@ -11,7 +11,6 @@ Out-of-fold prediction: every document is predicted by models that never saw its
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,10 @@ import numpy as np
 
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError, TrainingError
+from phistack.features.limited_regex import LimitedRegex
+
+GROUP_BY = "the pattern group_by (--group-by)"
+"""What messages call the expression that groups notes."""
 
 _LOG = logging.getLogger("phistack")
 
@@ -33,11 +36,13 @@ def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
 
     :param pattern: a regular expression, searched for anywhere in the name; nothing happens without one, or where the
         notes are grouped already.
-    :raises SettingsError: if it is found in no name.
+    :raises SettingsError: if it is no regular expression, takes too long, or is found in no name.
     """
     if not pattern or all(document.fold_group for document in corpus.documents):
         return corpus
-    found = [re.search(pattern, document.id) for document in corpus.documents]
+    expression = LimitedRegex(pattern, "", GROUP_BY)
+    expression.try_out()
+    found = [expression.search(document.id) for document in corpus.documents]
     n_found = sum(match is not None for match in found)
     if not n_found:
         raise SettingsError(

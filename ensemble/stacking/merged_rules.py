@@ -18,7 +18,7 @@ from typing import Self
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
-from phistack.features.errors import BundleError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.submodels.base import Candidate
@@ -26,7 +26,7 @@ from phistack.submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
     format_patterns,
-    parse_patterns,
+    saved_patterns,
     shipped_patterns,
     user_patterns,
 )
@@ -96,10 +96,7 @@ class MergedRules:
     def load(cls, files: SavedFiles, language: str) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
         with damage_refused("the rules of the engine that are merged after the stacker"):
-            patterns = tuple(parse_patterns(files.text(_FILE)))
-            if not all(ANY_SET in pattern.labels for pattern in patterns):
-                raise BundleError("a rule of the engine has no label")
-        return cls(patterns, language)
+            return cls(saved_patterns(files.text(_FILE), shipped_patterns(language)), language)
 
 
 def _label_in(pattern: Pattern, labels: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """What a hospital knows better than the stacker: phrases that always are PHI or never are, and patterns of its own.
 
     overruling = read_overruling(always=Path("ours.txt"), never=Path("drugs.txt"), patterns=Path("numbers.toml"))
-    engine.overruled_by(overruling).annotate(documents)
+    engine.with_options(overruling=overruling).annotate(documents)
 
 What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are not; then all
 that the list of `always` says is accepted. A new span that overlaps accepted ones takes them in, so that nothing that
@@ -28,7 +28,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
 from phistack.features.suggestions import no_such
 from phistack.submodels.base import Candidate
-from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, read_own_patterns
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, user_patterns
 
 PATTERNS = "patterns"
 """The source of what a user's own patterns find."""
@@ -117,7 +117,7 @@ class Overruling:
 
 def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
     """The lists and patterns in files; :raises SettingsError: with file and place, for what cannot be used."""
-    own = tuple(read_own_patterns(patterns)) if patterns else ()
+    own = tuple(user_patterns(patterns)) if patterns else ()
     return Overruling(read_list(always, ALWAYS), read_list(never, NEVER), own)
 
 

@@ -25,6 +25,7 @@ from functools import cached_property
 from pathlib import Path
 
 from phistack.features.errors import SettingsError
+from phistack.features.limited_regex import LimitedRegex
 from phistack.features.plain_view import plain_text
 from phistack.features.regular_files import read_regular
 from phistack.features.suggestions import no_such
@@ -152,7 +153,7 @@ def read_list(path: Path | None, kind: str) -> PhraseList:
 
 def parse_list(text: str, kind: str, path: Path = Path()) -> PhraseList:
     """The list in a text; :raises SettingsError: with line and column, for what cannot be used."""
-    phrases = tuple(_phrases(text, kind))
+    phrases = tuple(_phrases(text, kind, path))
     if not phrases:
         raise SettingsError("it holds no phrase; write one on each line")
     if sum(phrase.pattern is not None for phrase in phrases) > _MOST_PATTERNS:
@@ -169,7 +170,7 @@ def _decoded(content: bytes) -> str:
     raise SettingsError(f"line {line}, column {column}: it is not UTF-8; save it as UTF-8")
 
 
-def _phrases(text: str, kind: str) -> Iterator[Phrase]:
+def _phrases(text: str, kind: str, path: Path) -> Iterator[Phrase]:
     label = ""
     for number, line in enumerate(text.split("\n"), 1):
         entry, column = line.strip(), len(line) - len(line.lstrip()) + 1
@@ -180,12 +181,12 @@ def _phrases(text: str, kind: str) -> Iterator[Phrase]:
         elif entry and not entry.startswith("#"):
             if kind == ALWAYS and not label:
                 raise _wrong(number, column, "the phrase has no label; put a line such as [HOSPITAL] before it")
-            yield _phrase(number, column, label, entry)
+            yield _phrase(number, column, label, entry, path)
 
 
-def _phrase(line: int, column: int, label: str, entry: str) -> Phrase:
+def _phrase(line: int, column: int, label: str, entry: str, path: Path) -> Phrase:
     if entry.startswith("/"):
-        return Phrase(line, column, label, pattern=_pattern(line, column, entry))
+        return Phrase(line, column, label, pattern=_pattern(line, column, entry, path))
     words = tuple(_PIECE.findall(plain_text(entry)))
     if not any(character.isalnum() for word in words for character in word):
         raise _wrong(line, column, "the phrase is empty: it has no letter or digit")
@@ -194,17 +195,15 @@ def _phrase(line: int, column: int, label: str, entry: str) -> Phrase:
     return Phrase(line, column, label, words)
 
 
-def _pattern(line: int, column: int, entry: str) -> Pattern:
+def _pattern(line: int, column: int, entry: str, path: Path) -> Pattern:
     form = _REGEX.fullmatch(entry)
     if form is None or not form[1].strip():
-        raise _wrong(line, column, "a regular expression stands between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i")
+        raise _wrong(line, column, "write a regular expression between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i")
     try:
-        re.compile(form[1])
-        return Pattern("there", form[1], {ANY_SET: ANY_SET}, form[2])
-    except re.error as error:
-        raise _wrong(line, column + 1 + (error.pos or 0), f"no regular expression: {error.msg}") from None
-    except (SettingsError, OverflowError, RecursionError) as error:
-        raise _wrong(line, column, str(error) or "the regular expression is too large; split it in two") from None
+        LimitedRegex(form[1], form[2], "what the slashes enclose").try_out()
+    except SettingsError as error:
+        raise _wrong(line, column, str(error)) from None
+    return Pattern(f"in line {line} of {path}", form[1], {ANY_SET: ANY_SET}, form[2])
 
 
 def _wrong(line: int, column: int, reason: str) -> SettingsError:

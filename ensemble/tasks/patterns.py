@@ -1,7 +1,7 @@
-"""What the command `patterns check` does: where a user's patterns match, by offset.
+"""The command `patterns check`: where a user's patterns match, by offset.
 
 matches = pattern_matches(user_patterns(path), corpus.documents, "en")
-matches_table(matches)          a row a match, with its text only if asked for
+matches_table(matches)          a row for each match, with its text only if asked for
 counts_of(patterns, matches)    "record-number: 12 matches in 9 notes"
 """
 
@@ -15,20 +15,14 @@ from rich.text import Text
 
 from phistack.features.documents import Document
 from phistack.features.plain_view import plain_view
-from phistack.features.shown import shown_id
+from phistack.features.shown import shown_id, whole
 from phistack.submodels.regex.pattern_files import Pattern
 from phistack.submodels.regex.scanner import Scanner
 
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """Where a pattern matches in a note as it was written.
-
-    :param document: the note.
-    :param start: in code points.
-    :param end: after the last character.
-    :param pattern: the name of the pattern.
-    """
+    """A match in a note as it was written; `start` and `end` are code points, half-open, and `pattern` is a name."""
 
     document: Document = field(repr=False)
     start: int
@@ -40,6 +34,7 @@ def pattern_matches(patterns: Sequence[Pattern], documents: Sequence[Document], 
     """All matches, in the order of the notes.
 
     :param language: ISO 639-1 code, for the validators.
+    :raises UnsafePatternError: if a pattern takes too long for all notes together.
     """
     views = [plain_view(document) for document in documents]
     found = sorted(Scanner(patterns).find([view.document.text for view in views], language), key=lambda m: (m[0], m[2]))
@@ -50,20 +45,20 @@ def pattern_matches(patterns: Sequence[Pattern], documents: Sequence[Document], 
 
 
 def matches_table(matches: Sequence[PatternMatch], *, show_text: bool = False) -> Table:
-    """A row a match; the text of matches and the names of notes in full only if asked for."""
+    """A row for each match; its text and the full name of the note only if asked for."""
     table = Table(title=f"{len(matches)} matches", title_justify="left")
     columns = ["note", "start", "end", "pattern"]
     for name in [*columns, "text"] if show_text else columns:
         table.add_column(name, justify="right" if name in ("start", "end") else "left", overflow="fold")
     for match in matches:
-        id = match.document.id if show_text else shown_id(match.document.id)
+        id = whole(match.document.id) if show_text else shown_id(match.document.id)
         text = [Text(repr(match.document.text[match.start : match.end]))] if show_text else []
         table.add_row(Text(id), str(match.start), str(match.end), Text(match.pattern), *text)
     return table
 
 
 def counts_of(patterns: Sequence[Pattern], matches: Sequence[PatternMatch]) -> Iterator[str]:
-    """For each pattern how often it matches, those without a match too."""
+    """How often each pattern matches, also those that never do."""
     for pattern in patterns:
         notes = [match.document.id for match in matches if match.pattern == pattern.name]
         yield f"{pattern.name}: {len(notes)} matches in {len(set(notes))} notes"

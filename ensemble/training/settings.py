@@ -31,12 +31,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.stacking.folds import grouped_by
+from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from phistack.features.limited_regex import LimitedRegex
 from phistack.features.saved_files import same_type
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
@@ -81,7 +82,8 @@ class EngineSettings:
     group_by: str = ""
 
     def __post_init__(self) -> None:
-        _check_pattern(self.group_by)
+        if self.group_by:
+            LimitedRegex(self.group_by, "", GROUP_BY)
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
         _check_names(tuple(self.submodels))
@@ -190,13 +192,6 @@ class EngineSettings:
         }
         complete = json.dumps(self.to_dict() | {"submodels": submodels}, sort_keys=True)
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise SettingsError(f"group_by must be a regular expression, which {pattern!a} is not: {error}") from None
 
 
 def _check_names(names: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ from phistack.ensemble.engine import Reading
 from phistack.ensemble.stacking.overruling import PATTERNS
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER
 from phistack.features.languages import language_name
-from phistack.features.shown import shown_id
+from phistack.features.shown import shown_id, whole
 from phistack.submodels.base import Candidate
 
 
@@ -25,7 +25,7 @@ def print_explanation(reading: Reading, console: Console, *, show_text: bool = F
     :param reading: with its trace.
     """
     document, decisions = reading.document, reading.decisions
-    name = document.id if show_text else shown_id(document.id)
+    name = whole(document.id) if show_text else shown_id(document.id)
     title = Text(f"{name}: {len(reading.accepted)} PHI")
     table = Table(title=title, title_justify="left", caption=Text(_steps(reading)), caption_justify="left")
     columns = ["start", "end", "label", "probability", "in result", "proposed by"]

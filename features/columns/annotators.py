@@ -20,6 +20,7 @@ from phistack.features.columns.corenlp_annotator import CoreNlpAnnotator
 from phistack.features.columns.nltk_annotators import NltkAnnotator, NltkEntities
 from phistack.features.columns.spacy_annotator import SpacyAnnotator, is_path
 from phistack.features.errors import SettingsError
+from phistack.features.extras import how_to_install
 
 _NLTK, _SPACY = "nltk", "spacy"
 INSTALLED = "installed"
@@ -69,9 +70,9 @@ def installed_tagger(language: str, column: str) -> str:
     if language == "en":
         return _NLTK
     raise SettingsError(
-        f"no general tagger for the language {language} is installed; get one with: pip install "
-        f"phistack[entities] && python -m spacy download {pipeline or 'PIPELINE'}, "
-        f"or give the URL of a CoreNLP server as {column} under [features]"
+        f"no general tagger for the language {language} is installed; get one with: {how_to_install('entities')}, "
+        f"and python -m spacy download {pipeline or 'PIPELINE'}, or give the URL of a CoreNLP "
+        f"server as {column} under [features]"
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from phistack.features.arrays import Integers32
 from phistack.features.columns.annotator import WITHOUT, cut_sentences
 from phistack.features.errors import MissingResourceError
+from phistack.features.extras import how_to_install
 
 _CODES = {"nb": "no", "nn": "no", "xx": ""}
 """spaCy's code of a language -> ours, where they differ."""
@@ -50,9 +51,9 @@ class SpacyAnnotator:
         try:
             return load_pipeline(self.pipeline)
         except (ImportError, OSError):
-            remedy = f"get it with: pip install phistack[entities] && python -m spacy download {self.pipeline}"
+            remedy = f"get it with: {how_to_install('entities')}, and python -m spacy download {self.pipeline}"
             if is_path(self.pipeline):
-                remedy = "put its folder there, and install spaCy with: pip install phistack[entities]"
+                remedy = f"put its folder there, and install spaCy with: {how_to_install('entities')}"
             raise MissingResourceError(
                 f"the pipeline {self.pipeline} of spaCy is not installed; {remedy} ({WITHOUT.format(self.column)})"
             ) from None

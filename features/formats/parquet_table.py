@@ -3,7 +3,7 @@
     id: string, group: string, text: string, spans: list<struct<start: int64, end: int64, label: string>>
 
 Read are files of any schema that have the columns of id and text; spans may also be strings that hold a JSON list.
-Needs pyarrow: `pip install phistack[parquet]`.
+Needs pyarrow: `pip install '.[parquet]'`.
 """
 
 from __future__ import annotations

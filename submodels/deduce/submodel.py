@@ -26,7 +26,7 @@ from phistack.submodels.deduce.lists import DutchLists, Reading
 from phistack.submodels.deduce.names import NameRules
 from phistack.submodels.deduce.places import ADDRESS, PlaceRules
 from phistack.submodels.own_types import Mark, OwnTypes, OwnTypesState, first_of_overlapping
-from phistack.submodels.regex.pattern_files import ANY_SET, format_patterns, parse_patterns, saved_patterns
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, saved_patterns
 from phistack.submodels.regex.scanner import Scanner
 
 _LOG = logging.getLogger("phistack")
@@ -66,8 +66,7 @@ class DeduceSubmodel(Submodel):
         :raises SettingsError: if the file of lists cannot be used.
         """
         self.lists_ = DutchLists.shipped(self.lists_file)
-        text = (resources.files("phistack.submodels.deduce") / "patterns.toml").read_text(encoding="utf-8")
-        self.patterns_ = tuple(parse_patterns(text))
+        self.patterns_ = tuple(_shipped())
         marked = [self._marked(table.document.text) for table in tables]
         self.types_ = OwnTypes.learned(tables, marked, self._types, _NUT, self.label_set, exact=False)
         _LOG.info("deduce: %d of %d types have a label", len(self.types_.labels), len(self._types))
@@ -122,5 +121,10 @@ class DeduceSubmodel(Submodel):
             model = saved_submodel(cls, state["settings"])
             model.types_ = OwnTypes(state["labels"], state["precision"])
             model.lists_ = DutchLists.from_dict(lists)
-            model.patterns_ = saved_patterns(patterns)
+            model.patterns_ = saved_patterns(patterns, _shipped())
         return model
+
+
+def _shipped() -> list[Pattern]:
+    text = (resources.files("phistack.submodels.deduce") / "patterns.toml").read_text(encoding="utf-8")
+    return parse_patterns(text, shipped=True)

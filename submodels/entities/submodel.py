@@ -129,7 +129,7 @@ class EntitySubmodel(Submodel):
             model = saved_submodel(cls, state["settings"])
             model.types_ = OwnTypes(state["labels"], state["precision"])
             model.language_ = state["language"]
-            model.patterns_ = saved_patterns(patterns)
+            model.patterns_ = saved_patterns(patterns, shipped_patterns(model.language_))
         return model
 
 

@@ -1,4 +1,4 @@
-"""Regular expressions for PHI, as TOML files that a person can read and edit.
+"""Regular expressions for PHI, in TOML files that a person can read and edit.
 
     [parts]
     month = "jan|feb|mar"
@@ -10,17 +10,20 @@
     validator = "date"
     labels = { "i2b2-2014" = "DATE", "meddocan" = "FECHAS" }
 
-`{{month}}` stands for a part of the same file, as a group. The group `phi` is the PHI where the regex also holds its
-context; otherwise the whole match is. Flags are those of Python (`i`, `m`, `s`, `x`). `label = "DATE"` in place of
-`labels` holds in any label set. Shipped are `patterns/common.toml` and one file a language.
+`{{month}}` is replaced by a part of the same file, as a group. The group `phi` is the PHI where the regex also holds
+its context; otherwise the whole match is. Flags are those of Python (`i`, `m`, `s`, `x`). `label = "DATE"` in place of
+`labels` holds in any label set. phistack ships `patterns/common.toml` and one file for each language.
+
+Python's `re` matches what phistack ships, which the tests keep quick. All other expressions, also those of a bundle,
+are matched within a time limit (`features.limited_regex`).
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -28,18 +31,19 @@ from typing import Any
 
 from phistack.features.errors import BundleError, LabelError, SettingsError
 from phistack.features.labels import label_mapping
+from phistack.features.limited_regex import FLAGS, LONGEST, LimitedRegex, flags_of
 from phistack.features.regular_files import read_regular
 from phistack.features.user_files import file_named
-from phistack.submodels.regex.pattern_safety import LONGEST, refuse_blow_up
 from phistack.submodels.regex.validators import VALIDATORS
 
 ANY_SET = "*"
-"""Stands for every label set in `Pattern.labels`."""
+"""In `Pattern.labels`: every label set."""
 
-_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
-_KEYS = frozenset(("name", "regex", "flags", "validator", "label", "labels", "precision", "matches", "tag"))
-_LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME = 2**20, 2_000, 100
+_WRITTEN = ("name", "regex", "flags", "validator", "labels", "precision", "matches", "tag")
+_KEYS = frozenset((*_WRITTEN, "label"))
+_LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME, _DEEPEST = 2**20, 2_000, 100, 10
 _PART = re.compile(r"\{\{(\w+)\}\}")
+_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*patterns[ \t]*\]\]", re.MULTILINE)
 _FOLDER = resources.files("phistack.submodels.regex") / "patterns"
 
 
@@ -47,15 +51,17 @@ _FOLDER = resources.files("phistack.submodels.regex") / "patterns"
 class Pattern:
     """One regular expression and what it finds.
 
-    :param name: unique among the patterns of an engine; the evidence of its candidates.
+    :param name: unique in an engine; the evidence of its candidates.
     :param regex: with its parts filled in.
     :param labels: label set -> label; `ANY_SET` for a label that holds everywhere.
     :param flags: letters out of `imsx`.
     :param validator: name in `VALIDATORS`, or empty.
     :param precision: share of matches that are exactly a gold span with the label, in [0, 1], smoothed; 0.5 if unknown.
-    :param matches: how many matches in training the precision rests on.
+    :param matches: number of matches in training from which the precision was computed.
     :param tag: what the first token of a match gets, in `submodels.regex.token_tagger` only; empty elsewhere.
-    :raises SettingsError: if the regex, a flag, the validator or the labels are not usable, or the regex may never end.
+    :param place: where a user wrote it, such as `line 4 of own.toml`, for messages; empty if unknown.
+    :param shipped: whether the expression comes with phistack, so that it needs no time limit.
+    :raises SettingsError: if a flag, the validator or the labels cannot be used.
     """
 
     name: str
@@ -66,42 +72,53 @@ class Pattern:
     precision: float = 0.5
     matches: int = 0
     tag: str = ""
+    place: str = field(default="", repr=False, compare=False)
+    shipped: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if set(self.flags) - set(_FLAGS):
-            raise SettingsError(f"the pattern {self.name} has a flag that is not one of {', '.join(_FLAGS)}")
+        if set(self.flags) - set(FLAGS):
+            raise SettingsError(f"{self.title} has a flag that is not one of {', '.join(FLAGS)}")
         if self.validator and self.validator not in VALIDATORS:
             raise SettingsError(
-                f"the pattern {self.name} names the unknown validator {self.validator}; "
-                f"there are {', '.join(VALIDATORS)}"
+                f"{self.title} names the unknown validator {self.validator}; there are {', '.join(VALIDATORS)}"
             )
         if not self.labels or not all(isinstance(label, str) and label for label in self.labels.values()):
-            raise SettingsError(f'the pattern {self.name} has no label; add label = "..." or labels = {{ ... }}')
+            raise SettingsError(f'{self.title} has no label; add label = "..." or labels = {{ ... }}')
         if not 0 <= self.precision <= 1:
-            raise SettingsError(f"the pattern {self.name} has a precision that is not from 0 to 1")
-        try:
-            self.compiled  # noqa: B018  compiles now, so that a bad regex is found on reading
-        except re.error as error:
-            raise SettingsError(f"the pattern {self.name} is not a regular expression: {error.msg}") from None
-        except (OverflowError, RecursionError):
-            raise SettingsError(f"the pattern {self.name} is too large; split it in two") from None
-        refuse_blow_up(self.compiled, self.name)
+            raise SettingsError(f"{self.title} has a precision that is not from 0 to 1")
+
+    @property
+    def title(self) -> str:
+        """The pattern as messages name it."""
+        return f"the pattern {self.name}{self.place and f' ({self.place})'}"
 
     @cached_property
-    def compiled(self) -> re.Pattern[str]:
-        """The regex, ready for use."""
-        flags = re.NOFLAG
-        for letter in self.flags:
-            flags |= _FLAGS[letter]
-        return re.compile(self.regex, flags)
+    def compiled(self) -> re.Pattern[str] | LimitedRegex:
+        """The regex, ready for use; :raises SettingsError: if it is not a regular expression."""
+        return re.compile(self.regex, flags_of(self.flags)) if self.shipped else self._limited
+
+    @property
+    def _limited(self) -> LimitedRegex:
+        return LimitedRegex(self.regex, self.flags, self.title)
+
+    def try_out(self) -> None:
+        """Search texts on which bad expressions are slow; :raises SettingsError: if the regex is wrong or too slow."""
+        self._limited.try_out()
 
     def find(self, text: str, language: str) -> Iterator[tuple[int, int]]:
-        """Starts and ends of the PHI that the pattern matches in a text."""
-        found = (self.phi_of(match, language) for match in self.compiled.finditer(text))
-        return (phi for phi in found if phi is not None)
+        """Starts and ends of the PHI in a text; :raises UnsafePatternError: if the search takes too long."""
+        return ((start, end) for _, start, end in self.find_in([text], language))
+
+    def find_in(self, texts: Sequence[str], language: str) -> Iterator[tuple[int, int, int]]:
+        """The same for several texts, which share one time limit: the number of the text, the start and the end."""
+        if isinstance(self.compiled, LimitedRegex):
+            found = iter(self.compiled.find_all(texts))
+        else:
+            found = ((i, match) for i, text in enumerate(texts) for match in self.compiled.finditer(text))
+        return ((i, *phi) for i, match in found if (phi := self.phi_of(match, language)) is not None)
 
     def phi_of(self, match: re.Match[str], language: str) -> tuple[int, int] | None:
-        """Start and end of the PHI in a match, without blanks at either end; nothing where it is not valid."""
+        """Start and end of the PHI in a match, without blanks at either end; `None` if it is not valid."""
         start, end = match.span("phi" if "phi" in self.compiled.groupindex else 0)
         found = match.string[start:end] if start >= 0 else ""
         phi = found.strip()
@@ -127,29 +144,32 @@ class Pattern:
 
 
 def shipped_patterns(language: str) -> list[Pattern]:
-    """The patterns of every language and those of one, as an ISO 639-1 code; a language may have none of its own."""
-    files = [_FOLDER / "common.toml", _FOLDER / f"{language}.toml"]
+    """The patterns for all languages and those for one, as an ISO 639-1 code; not every language has a file."""
+    # The language may be that of a bundle, which must not name a file elsewhere.
+    files = [_FOLDER / f"{name}.toml" for name in ("common", language) if name.isalpha()]
     texts = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
-    return [pattern for text in texts for pattern in parse_patterns(text)]
+    return [pattern for text in texts for pattern in parse_patterns(text, shipped=True)]
 
 
 def user_patterns(path: Path) -> list[Pattern]:
-    """The patterns of a user's file; :raises SettingsError: if it cannot be read, naming the pattern at fault."""
+    """The patterns of a user's file, each of them tried out.
+
+    :raises SettingsError: if the file cannot be read or has no pattern; by its line, if one is wrong or too slow.
+    """
     with file_named("the pattern file", path):
-        return parse_patterns(read_regular(path).decode("utf-8"))
-
-
-def read_own_patterns(path: Path) -> list[Pattern]:
-    """The same of a file that was given for its patterns; :raises SettingsError: also if there are none."""
-    patterns = user_patterns(path)
-    if not patterns:
-        raise SettingsError(f"the pattern file {path} holds no pattern; write them as [[patterns]] tables")
+        patterns = parse_patterns(read_regular(path).decode("utf-8"), path=path)
+        if not patterns:
+            raise SettingsError("it holds no pattern; write them as [[patterns]] tables")
+    for pattern in patterns:
+        pattern.try_out()
     return patterns
 
 
-def parse_patterns(toml: str) -> list[Pattern]:
-    """The patterns of a TOML text.
+def parse_patterns(toml: str, *, path: Path | None = None, shipped: bool = False) -> list[Pattern]:
+    """The patterns of a TOML text; their expressions are read when they are used first.
 
+    :param path: of the file, for messages.
+    :param shipped: whether it comes with phistack.
     :raises SettingsError: if the text is not TOML, or a pattern is not usable, or two share a name.
     """
     if len(toml) > _LARGEST_FILE:
@@ -165,19 +185,29 @@ def parse_patterns(toml: str) -> list[Pattern]:
         raise SettingsError("it must hold its patterns as [[patterns]] tables")
     if len(rows) > _MOST_PATTERNS:
         raise SettingsError(f"more than {_MOST_PATTERNS} patterns; split it in two")
-    parts = table.get("parts", {})
-    patterns = [_pattern(row, parts, number) for number, row in enumerate(rows, start=1)]
-    names = [pattern.name for pattern in patterns]
-    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if repeated is not None:
-        raise SettingsError(f"two patterns are named {repeated}")
-    return patterns
+    lines = [toml.count("\n", 0, header.start()) + 1 for header in _HEADER.finditer(toml)]
+    patterns: dict[str, Pattern] = {}
+    for i, row in enumerate(rows):
+        pattern = _pattern(row, table.get("parts", {}), i + 1)
+        if pattern.name in patterns:
+            raise SettingsError(f"two patterns are named {pattern.name}")
+        place = f"line {lines[i]} of {path}" if len(lines) == len(rows) else f"{path}"
+        patterns[pattern.name] = replace(pattern, place=place if path else "", shipped=shipped)
+    return list(patterns.values())
 
 
-def saved_patterns(toml: str) -> tuple[Pattern, ...]:
-    """The patterns of an engine, which have one label each; :raises BundleError: if they cannot be used."""
+def saved_patterns(toml: str, shipped: Iterable[Pattern]) -> tuple[Pattern, ...]:
+    """The patterns of an engine, which have one label each.
+
+    :param shipped: patterns that may be among them and need no time limit.
+    :raises BundleError: if they cannot be used.
+    """
+    known = {(pattern.regex, pattern.flags) for pattern in shipped}
     try:
-        patterns = tuple(parse_patterns(toml))
+        patterns = tuple(replace(p, shipped=(p.regex, p.flags) in known) for p in parse_patterns(toml))
+        for pattern in patterns:
+            if not pattern.shipped:
+                pattern.compiled  # noqa: B018  a wrong expression is found when it is read
     except SettingsError as error:
         raise BundleError(f"the patterns of the engine cannot be used: {error}") from None
     if not all(ANY_SET in pattern.labels for pattern in patterns):
@@ -195,43 +225,38 @@ def _pattern(row: Mapping[str, Any], parts: Mapping[str, str], number: int) -> P
     if not isinstance(row.get("regex"), str):
         raise SettingsError(f"the pattern {name} has no regex")
     try:
-        labels = dict(row.get("labels", {})) | ({ANY_SET: row["label"]} if "label" in row else {})
-        regex = _filled(row["regex"], parts, name)
         return Pattern(
-            name, regex, labels, str(row.get("flags", "")), str(row.get("validator", "")),
-            float(row.get("precision", 0.5)), int(row.get("matches", 0)), str(row.get("tag", "")),
-        )  # fmt: skip
+            name,
+            _filled(row["regex"], parts, name),
+            dict(row.get("labels", {})) | ({ANY_SET: row["label"]} if "label" in row else {}),
+            flags=str(row.get("flags", "")),
+            validator=str(row.get("validator", "")),
+            precision=float(row.get("precision", 0.5)),
+            matches=int(row.get("matches", 0)),
+            tag=str(row.get("tag", "")),
+        )
     except (TypeError, ValueError):
         raise SettingsError(f"the pattern {name} has a value of the wrong type") from None
 
 
 def _filled(regex: str, parts: Mapping[str, str], name: str) -> str:
     """The regex with its parts in place; a part may use parts."""
-    for _ in range(5):
-        missing = next((part for part in _PART.findall(regex) if part not in parts), None)
+    for _ in range(_DEEPEST):
+        used = _PART.findall(regex)
+        missing = next((part for part in used if part not in parts), None)
         if missing is not None:
             raise SettingsError(f"the pattern {name} uses the part {missing}, which its file does not define")
-        regex = _PART.sub(lambda match: f"(?:{parts[match[1]]})", regex)
-        if len(regex) > LONGEST:
+        if not used:
+            return regex
+        if len(regex) + sum(len(parts[part]) for part in used) > LONGEST:
             raise SettingsError(f"the pattern {name} has more than {LONGEST} characters with its parts; make two of it")
-    return regex
+        regex = _PART.sub(lambda match: f"(?:{parts[match[1]]})", regex)
+    raise SettingsError(f"the parts of the pattern {name} use each other in a circle; write one of them out")
 
 
 def format_patterns(patterns: Iterable[Pattern]) -> str:
     """Patterns as the TOML that `parse_patterns` reads, with what was learned about each."""
     import tomli_w
 
-    rows = [
-        {
-            "name": pattern.name,
-            "regex": pattern.regex,
-            "flags": pattern.flags,
-            "validator": pattern.validator,
-            "labels": dict(pattern.labels),
-            "precision": pattern.precision,
-            "matches": pattern.matches,
-            **({"tag": pattern.tag} if pattern.tag else {}),
-        }
-        for pattern in patterns
-    ]
+    rows = [{key: getattr(pattern, key) for key in _WRITTEN if key != "tag" or pattern.tag} for pattern in patterns]
     return tomli_w.dumps({"patterns": rows})

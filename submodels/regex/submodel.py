@@ -1,11 +1,10 @@
-"""Regular expressions that propose PHI, each as sure as it was right in training.
+"""Regular expressions that propose PHI, each scored by its precision in training.
 
     submodel = RegexSubmodel(label_set="i2b2-2014", language="en").fit(tables)
     submodel.propose(tables)[0]     [Candidate(Span(12, 17, "DOCTOR"), "regex", 0.97, True, "doctor-title")]
 
-A pattern is written for a type of PHI, and which label a corpus has for it is learned: the one that the corpus' gold
-gives most often to exactly what the pattern matches. So the same patterns serve corpora with other labels. The score
-of a candidate is the precision of its pattern in training.
+A pattern is written for a type of PHI, and the label that a corpus has for it is learned: the one that the gold gives
+most often to exactly what the pattern matches. So the same patterns serve corpora with other labels.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 from weakref import WeakKeyDictionary
@@ -40,18 +39,18 @@ from phistack.submodels.regex.scanner import Scanner
 _LOG = logging.getLogger("phistack")
 _ENOUGH_MATCHES = 10
 
-_Search = tuple[tuple[tuple[str, str, str, str, str, float], ...], str]
-"""All on which it depends what is found in a note: the patterns, and the language of the notes."""
-
+_Search = tuple[tuple[Pattern, ...], str]
 _Matched = Mapping[Span, Pattern]
-"""What is found in a note, and the surest pattern of each span."""
 
 _SEARCHED: WeakKeyDictionary[FeatureTable, tuple[_Search, _Matched]] = WeakKeyDictionary()
-"""The last search in each note that is in memory: TBED starts from patterns that have mostly been searched already."""
+"""The last search in each note in memory: the patterns and the language, and the most precise pattern of each span.
+
+TBED's initial tagger mostly has the same patterns.
+"""
 
 
 class _Match(NamedTuple):
-    """Where a pattern matches in training, and the labels that the gold has for exactly this."""
+    """A match in training, with the labels that the gold has for exactly this span."""
 
     document: int
     start: int
@@ -59,16 +58,30 @@ class _Match(NamedTuple):
     labels: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Fit:
-    """What is known of a pattern so far; `free` are its matches where no surer pattern matches."""
+    """A pattern and its label, with all its matches, and those where no more precise pattern matches."""
 
     pattern: Pattern
     label: str
-    precision: float
-    overall: float
-    n_matches: int
-    free: list[_Match]
+    matches: Sequence[_Match]
+    free: Sequence[_Match]
+
+    @cached_property
+    def precision(self) -> float:
+        """On the free matches, smoothed towards that on all matches."""
+        overall = (self._hits(self.matches) + 1) / (len(self.matches) + 2)
+        if len(self.free) == len(self.matches):
+            return overall
+        return (self._hits(self.free) + 2 * overall) / (len(self.free) + 2)
+
+    def _hits(self, matches: Sequence[_Match]) -> int:
+        return sum(self.label in match.labels for match in matches)
+
+    def without(self, taken: Sequence[bytearray]) -> _Fit:
+        """The same where no character of a free match is taken."""
+        free = [match for match in self.free if not any(taken[match.document][match.start : match.end])]
+        return self if len(free) == len(self.free) else replace(self, free=free)
 
 
 class _RegexState(TypedDict):
@@ -84,11 +97,11 @@ class RegexSubmodel(Submodel):
 
     Learned by `fit`: `patterns_`, the patterns kept, each with one label; `language_`, that of the notes.
 
-    :param label_set: name or TOML file of the label set, for patterns that match nothing in training; empty for none.
+    :param label_set: name or TOML file of the label set, for patterns without a match in training; empty for none.
     :param language: ISO 639-1 code that chooses the patterns; empty for the language of the feature tables.
-    :param patterns_file: path of a user's own patterns, added to the shipped ones; one of the same name replaces it.
-    :param min_precision: a pattern that matches at least ten times and is less often right is left out, in [0, 1].
-    :param choose_precision: a pattern that is less often right proposes to the stacker only, in [0, 1].
+    :param patterns_file: path of a user's patterns, which are added to the shipped ones or replace one of their name.
+    :param min_precision: patterns with at least ten matches and a lower precision are left out, in [0, 1].
+    :param choose_precision: patterns with a lower precision only propose to the stacker, in [0, 1].
     :raises SettingsError: if a setting cannot work.
     """
 
@@ -108,13 +121,13 @@ class RegexSubmodel(Submodel):
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """The arguments with a user's own patterns, in place of those that a file of settings named."""
+        """The settings with a user's patterns, in place of those that a settings file named."""
         return {**settings, "patterns_file": path}
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn label and precision of every pattern; `seed` changes nothing.
 
-        :raises TrainingError: if there are no notes, or no PHI from which labels could be learned and no label set.
+        :raises TrainingError: if there are no notes, or neither annotated PHI nor a label set.
         :raises SettingsError: if the label set or the pattern file cannot be used.
         """
         documents = [table.document for table in tables]
@@ -123,9 +136,9 @@ class RegexSubmodel(Submodel):
         available = {pattern.name: pattern for pattern in shipped_patterns(self.language_)}
         if self.patterns_file:
             available |= {pattern.name: pattern for pattern in user_patterns(Path(self.patterns_file))}
-        found = list(map(_labelled, available.values(), self._matches(list(available.values()), documents)))
-        named = [replace(fit, label=fit.label or self._declared(fit.pattern, labels)) for fit in found]
-        patterns = self._decision_list([fit for fit in named if fit.label], documents)
+        matches = zip(available.values(), self._matches(tuple(available.values()), documents), strict=True)
+        fits = [_Fit(pattern, self._label(pattern, found, labels), found, found) for pattern, found in matches]
+        patterns = self._decision_list([fit for fit in fits if fit.label], documents)
         self._set_patterns(Scanner(tuple(patterns)))
         _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
         return self
@@ -145,7 +158,7 @@ class RegexSubmodel(Submodel):
         return labels
 
     def _matches(self, patterns: Sequence[Pattern], documents: Sequence[Document]) -> list[list[_Match]]:
-        """What each pattern matches, and whether the gold has it."""
+        """The matches of each pattern."""
         gold: defaultdict[tuple[int, int, int], set[str]] = defaultdict(set)
         for note, document in enumerate(documents):
             for span in document.spans:
@@ -156,39 +169,39 @@ class RegexSubmodel(Submodel):
         return matches
 
     def _decision_list(self, fits: list[_Fit], documents: Sequence[Document]) -> Iterator[Pattern]:
-        """The patterns that are right often enough, the surest first.
+        """The patterns that are precise enough, the most precise first.
 
-        A decision list (Rivest 1987, Machine Learning 2): the precision of a pattern is that of its matches where no
-        surer one matched, so that `June 2011` is not held to be wrong for being a part of `3 June 2011`.
+        A decision list (Rivest 1987, Machine Learning 2): the precision of a pattern counts its matches where no more
+        precise one matched, so `June 2011` is not an error where it is a part of `3 June 2011`.
         """
         taken = [bytearray(len(document.text)) for document in documents]
         while fits:
-            best = min(fits, key=lambda fit: (-fit.precision, -fit.n_matches, fit.pattern.name))
+            best = min(fits, key=lambda fit: (-fit.precision, -len(fit.matches), fit.pattern.name))
             fits = [fit for fit in fits if fit is not best]
-            if best.n_matches < _ENOUGH_MATCHES or best.precision >= self.min_precision:
-                yield replace(
-                    best.pattern, labels={ANY_SET: best.label}, precision=best.precision, matches=best.n_matches
-                )
+            n_matches = len(best.matches)
+            if n_matches < _ENOUGH_MATCHES or best.precision >= self.min_precision:
+                yield replace(best.pattern, labels={ANY_SET: best.label}, precision=best.precision, matches=n_matches)
             if best.free and best.precision >= self.choose_precision:
                 for match in best.free:
                     taken[match.document][match.start : match.end] = bytes([1]) * (match.end - match.start)
-                fits = [_without(fit, taken) for fit in fits]
+                fits = [fit.without(taken) for fit in fits]
 
-    def _declared(self, pattern: Pattern, labels: Collection[str]) -> str:
-        """The label of a pattern that is never right in training, if the corpus or the label set knows it."""
+    def _label(self, pattern: Pattern, matches: Sequence[_Match], known: Collection[str]) -> str:
+        """The label that the gold gives most often to the matches, or else the one that the pattern declares."""
+        hits = Counter(label for match in matches for label in match.labels)
+        if hits:
+            return most_frequent(hits)
         if self.label_set:
             return pattern.label_in(self.label_set)
-        return next((label for label in pattern.labels.values() if label in labels), "")
+        return next((label for label in pattern.labels.values() if label in known), "")
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """Candidates for each note; those of the surest and then the longest patterns are chosen.
+        """Candidates for each note; of overlapping ones, those of the most precise, then longest, are chosen.
 
-        A note in which the same patterns were sought last, as TBED's initial tagger does, is not searched again.
+        A note in which the same patterns were searched last, as TBED's initial tagger does, is not searched again.
         """
-        return [
-            self._candidates(table.document.text, found)
-            for table, found in zip(tables, self._found(tables), strict=True)
-        ]
+        found = zip(tables, self._found(tables), strict=True)
+        return [self._candidates(table.document.text, of_note) for table, of_note in found]
 
     def _found(self, tables: Sequence[FeatureTable]) -> list[_Matched]:
         new = [table for table in tables if _SEARCHED.get(table, (None, {}))[0] != self._search]
@@ -205,15 +218,14 @@ class RegexSubmodel(Submodel):
     def _set_patterns(self, scanner: Scanner) -> None:
         self.patterns_ = scanner.patterns
         self._scanner = scanner
-        searched = tuple(
-            (p.name, p.regex, p.flags, p.validator, p.labels[ANY_SET], p.precision) for p in self.patterns_
-        )
-        self._search: _Search = (searched, self.language_)
+        self._search: _Search = (scanner.patterns, self.language_)
 
     def _candidates(self, text: str, found: _Matched) -> list[Candidate]:
         taken = bytearray(len(text))
         candidates: list[Candidate] = []
-        for span, pattern in sorted(found.items(), key=_surest_first):
+        ranked = sorted((-pattern.precision, span.start - span.end, span) for span, pattern in found.items())
+        for _, _, span in ranked:
+            pattern = found[span]
             chosen = pattern.precision >= self.choose_precision and 1 not in taken[span.start : span.end]
             if chosen:
                 taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
@@ -234,33 +246,11 @@ class RegexSubmodel(Submodel):
         with damage_refused("the regex submodel of the engine"):
             submodel = saved_submodel(cls, state["settings"])
             submodel.language_ = state["language"]
-            submodel._set_patterns(_saved_scanner(text))
+            submodel._set_patterns(_saved_scanner(text, state["language"]))
         return submodel
 
 
 @lru_cache(maxsize=1)
-def _saved_scanner(toml: str) -> Scanner:
-    """The patterns of an engine, ready; those of TBED's initial tagger are mostly those of the regex submodel."""
-    return Scanner(saved_patterns(toml))
-
-
-def _labelled(pattern: Pattern, matches: list[_Match]) -> _Fit:
-    """The label that the gold gives most often to the pattern's matches, and how often."""
-    hits = Counter(label for match in matches for label in match.labels)
-    label = most_frequent(hits) if hits else ""
-    precision = (hits[label] + 1) / (len(matches) + 2)
-    return _Fit(pattern, label, precision, precision, len(matches), matches)
-
-
-def _without(fit: _Fit, taken: Sequence[bytearray]) -> _Fit:
-    """The fit with its precision on what is not yet taken, drawn towards that on all matches where little is left."""
-    free = [match for match in fit.free if not any(taken[match.document][match.start : match.end])]
-    if len(free) == len(fit.free):
-        return fit
-    hits = sum(fit.label in match.labels for match in free)
-    return replace(fit, free=free, precision=(hits + 2 * fit.overall) / (len(free) + 2))
-
-
-def _surest_first(found: tuple[Span, Pattern]) -> tuple[float, int, Span]:
-    span, pattern = found
-    return -pattern.precision, span.start - span.end, span
+def _saved_scanner(toml: str, language: str) -> Scanner:
+    """The patterns of an engine, ready; TBED's initial tagger and the regex submodel mostly have the same."""
+    return Scanner(saved_patterns(toml, shipped_patterns(language)))

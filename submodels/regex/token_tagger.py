@@ -19,7 +19,7 @@ from phistack.features.errors import BundleError, SettingsError
 from phistack.features.regular_files import read_regular
 from phistack.features.tags import OUTSIDE
 from phistack.features.user_files import file_named
-from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, saved_patterns
 
 _FOLDER = resources.files("phistack.submodels.regex") / "initial"
 _TAGS = ("B", "I")
@@ -72,11 +72,9 @@ class TokenTagger:
     @classmethod
     def from_toml(cls, text: str) -> TokenTagger:
         """What `to_toml` gave; :raises BundleError: if it is not that."""
+        shipped = [pattern for name in token_pattern_names() for pattern in _patterns(name)]
         try:
-            patterns = parse_patterns(text)
-            if not all(ANY_SET in pattern.labels for pattern in patterns):
-                raise SettingsError("a pattern has no label")
-            return cls(tuple(patterns))
+            return cls(saved_patterns(text, shipped))
         except SettingsError as error:
             raise BundleError(f"the patterns of TBED's initial tagger cannot be used: {error}") from None
 
@@ -88,9 +86,12 @@ def token_pattern_names() -> tuple[str, ...]:
 
 def _patterns(name: str) -> list[Pattern]:
     if name in token_pattern_names():
-        return parse_patterns((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        return parse_patterns((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), shipped=True)
     with file_named("the file of token patterns", Path(name)):
-        return parse_patterns(read_regular(Path(name)).decode("utf-8"))
+        patterns = parse_patterns(read_regular(Path(name)).decode("utf-8"), path=Path(name))
+        for pattern in patterns:
+            pattern.try_out()
+    return patterns
 
 
 def _known(pattern: Pattern, labels: Collection[str]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
 
@@ -23,18 +22,8 @@ REGIONS: Mapping[str, str] = {
 }  # fmt: skip
 """Language -> the country whose numbering plan reads a telephone number without a country code."""
 
-STANDARDS: Mapping[str, str] = {
-    "iban": "stdnum.iban",
-    "luhn": "stdnum.luhn",
-    "de_idnr": "stdnum.de.idnr",
-    "es_nif": "stdnum.es.nif",
-    "fr_nir": "stdnum.fr.nir",
-    "gb_nhs": "stdnum.gb.nhs",
-    "nl_bsn": "stdnum.nl.bsn",
-    "se_personnummer": "stdnum.se.personnummer",
-    "us_ssn": "stdnum.us.ssn",
-}
-"""Validator -> the module of python-stdnum that checks the number."""
+STANDARDS = ("iban", "luhn", "de_idnr", "es_nif", "fr_nir", "gb_nhs", "nl_bsn", "se_personnummer", "us_ssn")
+"""Validators that are modules of python-stdnum: `de_idnr` is `stdnum.de.idnr`."""
 
 _DATE_NUMBERS = re.compile(r"\d+")
 
@@ -69,14 +58,12 @@ def ip(text: str, language: str) -> bool:
     return True
 
 
-def _standard(module: str, text: str, language: str) -> bool:
-    return bool(import_module(module).is_valid(text))
+def _standard(name: str) -> Validator:
+    module = f"stdnum.{name.replace('_', '.')}"
+    return lambda text, language: bool(import_module(module).is_valid(text))
 
 
 VALIDATORS: Mapping[str, Validator] = {
-    "phone": phone,
-    "date": date,
-    "ip": ip,
-    **{name: partial(_standard, module) for name, module in STANDARDS.items()},
-}
+    "phone": phone, "date": date, "ip": ip, **{name: _standard(name) for name in STANDARDS},
+}  # fmt: skip
 """Name, as pattern files use it -> validator."""

@@ -4,7 +4,7 @@
 
 The output has the schema of the input without what is removed, its metadata and its compression; its row groups hold at
 most 8,192 rows or 64 MiB of text. Numbers and dates of a column that is redacted become strings. A row group that
-cannot be read goes to quarantine, row by row. Needs pyarrow: `pip install phistack[parquet]`.
+cannot be read goes to quarantine, row by row. Needs pyarrow: `pip install '.[parquet]'`.
 """
 
 from __future__ import annotations
