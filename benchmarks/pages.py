@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 
 PICTURES = ROOT / "docs" / "pictures"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PAGES = {
+    "demo": "demo/demo.html",
+    "shipped": "demo/shipped.html",
+    "explain": "explain.html",
+    "errors": "errors.html",
+    "summary": "clean.csv.run/summary.html",
+    "summary-without-findings": "plain-clean.run/summary.html",
+    "reader-test": "test/records.html",
+}
+"""Name of the picture -> the page, under the folder in which it is made."""
 WIDE, NARROW = 1200, 400
 _RUSSIAN = "Пациентка поступила в понедельник с жалобами на боль в груди, муж Сергей Иванов сопровождал её в больницу."
 
@@ -35,27 +45,21 @@ _RUSSIAN = "Пациентка поступила в понедельник с �
 def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
     """Run the demonstration and, with its engine and notes, each command that writes a page.
 
-    :returns: name -> page.
+    :returns: the pages, by their names in `PAGES`.
     """
     demo, engine, notes = folder / "demo", folder / "demo" / "engine", folder / "demo" / "unseen"
     run_demo(demo, n_documents=n_documents, seed=1, jobs=1)
+    errors = ("--html", folder / "errors.html", "--json", folder / "errors.json")
     _run("explain", notes, "--html", folder / "explain.html")
-    _run("errors", notes, "--model", engine, "--shuffles", 99, "--text", "--html", folder / "errors.html")
+    _run("errors", notes, "--model", engine, "--shuffles", 99, "--text", *errors)
     _run("pseudonymise", notes, folder / "pseudonymised", "--seed", 1)
     _run("reader-test", "make", notes, folder / "pseudonymised", folder / "test", "--answers", folder / "answers.json")
     _write_table(notes, folder)
     options = ("--patient-column", "patient", "--column", "patient=keep", "--column", "ward=keep")
     _run("deidentify", folder / "notes.csv", folder / "clean.csv", *options, "--known", folder / "roster.csv", status=3)
-    _run("deidentify", demo / "redacted", folder / "again", "--model", engine)
-    return {
-        "demo": demo / "demo.html",
-        "shipped": demo / "shipped.html",
-        "explain": folder / "explain.html",
-        "errors": folder / "errors.html",
-        "summary": folder / "clean.csv.run" / "summary.html",
-        "summary-without-findings": folder / "again.run" / "summary.html",
-        "reader-test": folder / "test" / "records.html",
-    }
+    _write_plain_notes(folder / "plain")
+    _run("deidentify", folder / "plain", folder / "plain-clean")
+    return {name: folder / path for name, path in PAGES.items()}
 
 
 def _run(*arguments: object, status: int = 0) -> None:
@@ -77,6 +81,14 @@ def _write_table(notes: Path, folder: Path) -> None:
         csv.writer(file).writerows([["id", "patient", "ward", "text"], *rows, ["", "999", "7 B", "No id."]])
     with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["patient", "name"], [first.group, name]])
+
+
+def _write_plain_notes(folder: Path) -> None:
+    """Two notes in which all that identifies the patient is a date."""
+    folder.mkdir()
+    for number in (1, 2):
+        text = f"Seen on 0{number}/12/2019 for a cough. Lungs are clear; no fever. Plan: fluids and rest at home."
+        (folder / f"10{number}.txt").write_text(text + "\n", encoding="utf-8")
 
 
 @contextmanager

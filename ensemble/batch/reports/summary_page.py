@@ -19,9 +19,6 @@ _TABLES = {
     "by_label": "",
     "by_strategy": "What became of it.",
     "known": "Found because the roster says it of the note's patient.",
-    "by_engine": "",
-    "unread": "No engine reads their language.",
-    "by_reason": "These notes are not in the output; quarantine.jsonl lists them.",
     "passed_over": "Input that was not read as notes.",
     "by_chance": "Identifiers of fewer than four letters and digits, which are also there by chance.",
     "equal_surrogates": "Surrogates of the output that are an identifier of the patient.",
@@ -36,14 +33,12 @@ def render_page(summary: Summary) -> str:
     What is zero or empty is left out.
     """
     *said, found = map(_sentence, statements(summary))
-    warnings = [*map(_sentence, held_back(summary)), *([found] if summary.n_left else [])]
+    held = [f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)]
     tables = [(_sentence(KEYS[name]), meaning, getattr(summary, name)) for name, meaning in _TABLES.items()]
-    if len(summary.by_engine) == 1:
-        tables = [table for table in tables if table[-1] is not summary.by_engine]
     totals = {KEYS.get(name, name): getattr(summary, name) for name in _TOTALS}
     return template("phistack.ensemble.batch.reports", "summary_template.html").render(
         statements=said if summary.n_left else [*said, found],
-        warnings=warnings,
+        warnings=[*held, found] if summary.n_left else held,
         totals={name: count for name, count in totals.items() if count},
         tables=[table for table in tables if table[-1]],
         facts=dict(_facts({**summary.settings, "input": summary.input})),

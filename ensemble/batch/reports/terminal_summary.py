@@ -2,7 +2,7 @@
 
     done(summary, Path("clean.csv"))
     "1,204 identifiers replaced in 30 notes, which are in clean.csv; 3 columns kept as they are: id, group, ward; 4
-    identifiers may still be there (see clean.csv.run/summary.html)"
+    identifiers may still be in the output (see clean.csv.run/summary.html)"
 
     statements(summary)     the parts of that, without the paths
     held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
@@ -67,7 +67,7 @@ def statements(summary: Summary) -> list[str]:
         parts += _columns(Columns.from_dict(columns))
     if summary.unread:
         parts.append(_unread(summary.unread))
-    found = f"{_many(summary.n_left, 'identifier')} may still be there"
+    found = f"{_many(summary.n_left, 'identifier')} may still be in the output"
     if not summary.n_left:
         found = "the checks found no others" if summary.is_checked else _UNCHECKED[n_notes > 0]
     where = "the column " if columns else ""
