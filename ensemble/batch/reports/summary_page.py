@@ -18,7 +18,7 @@ _TABLES = {
     "in_kept_columns": "Identifiers of the row's patient, by column.",
     "by_label": "",
     "by_strategy": "What became of it.",
-    "known": "Found because the roster says it of the note's patient.",
+    "known": "Accepted because the roster has it for the note's patient.",
     "passed_over": "Input that was not read as notes.",
     "by_chance": "Identifiers of fewer than four letters and digits, which are also there by chance.",
     "equal_surrogates": "Surrogates of the output that are an identifier of the patient.",
