@@ -1,9 +1,10 @@
-"""Notes that were written by hand for measuring, by people who had not read the templates of the invented ones.
+"""Notes that were written by hand for measuring, apart from the templates of the synthetic notes.
 
-    handwritten("de", label_set)          {"looked at": Corpus, "kept back": Corpus}; empty where there are none
+    handwritten("de", label_set)          {"looked at": Corpus, "kept back": Corpus, ...}; empty if there are none
 
-`handwritten_notes/LANGUAGE.txt` are notes whose errors may be read while templates are written, those of
-`LANGUAGE-kept.txt` are scored only. Notes stand between lines of equals signs, with their PHI marked:
+`handwritten_notes/LANGUAGE.txt` are notes whose errors may be read while templates are written; those of
+`LANGUAGE-kept.txt`, and of `LANGUAGE-structured.txt` with HL7, JSON, XML and the like, are scored only. Notes are
+separated by lines of equals signs, with their PHI marked:
 
     Frau [[PATIENT|Ilse Brandl]], geb. [[DATE|12.03.1948]], wurde am [[DATE|3. Mai]] aufgenommen.
     ======
@@ -20,13 +21,13 @@ from phistack.features.errors import CorpusError
 from phistack.features.labels import LabelSet
 
 _FOLDER = Path(__file__).with_name("handwritten_notes")
-_PARTS = {"looked at": "", "kept back": "-kept"}
+_PARTS = {"looked at": "", "kept back": "-kept", "structured text": "-structured"}
 _BETWEEN_NOTES = re.compile(r"^=+\n", re.M)
 _MARKED = re.compile(r"\[\[(?P<label>[A-Za-z_-]+)\|(?P<text>[^\[\]]+)\]\]")
 
 
 def handwritten(language: str, label_set: LabelSet) -> dict[str, Corpus]:
-    """The parts of a language's handwritten notes that there are; for their errors see `marked_notes`."""
+    """The handwritten notes of a language by part; for errors see `marked_notes`."""
     files = {part: _FOLDER / f"{language}{suffix}.txt" for part, suffix in _PARTS.items()}
     return {part: marked_notes(file, label_set) for part, file in files.items() if file.exists()}
 

@@ -22,7 +22,7 @@ import argparse
 import csv
 import random
 from calendar import month_name
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,7 +36,8 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
 from phistack.ensemble.stacking.repeats.search import words_of
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.people import Patient, Person, invent_patient
+from phistack.ensemble.synthesis.names import Name
+from phistack.ensemble.synthesis.patients import Patient, invent_patient
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
@@ -46,7 +47,8 @@ Pairs = Sequence[tuple[Document, Sequence[Span]]]
 """Notes, and their mentions of what the record says."""
 Decide = Callable[[Iterable[Document]], Iterator[list[Decision]]]
 _NAMES = ("PATIENT", "DOCTOR")
-_NUMBERS = {"MEDICALRECORD": ("MEDICALRECORD",), "PHONE": ("phone home", "phone work", "phone cell", "phone relative")}
+_NUMBERS = {"MEDICALRECORD": ("own",), "PHONE": ("home", "work", "cell", "relative")}
+"""Label -> the roles of the patient's numbers."""
 _LONG_WORD = 5
 _RECORDS_OF_A_CARRIER = 10
 
@@ -81,7 +83,7 @@ def main() -> None:
     exact = [(note, mentions_of(note, patients[note.group])) for note in notes]
     table = Table("", "mentions", "proposed", "accepted", "false hits")
     with TemporaryDirectory() as folder:
-        roster = Roster.open(write_roster(patients.values(), Path(folder) / "roster.csv"))
+        roster = Roster.open(write_roster(patients, Path(folder) / "roster.csv"))
         parts: dict[str, Pairs] = {"exact": exact, "one typing error": [mistyped(*pair, rng) for pair in exact]}
         parts["initials"] = [with_initials(*pair, patients[pair[0].group], rng) for pair in exact]
         parts["part of the birth date"] = [with_part_of_date(*pair, patients[pair[0].group], rng) for pair in exact]
@@ -105,30 +107,37 @@ def _systems(roster: Roster, model: Path | None) -> Iterator[tuple[str, Decide]]
         yield "both", engine.with_options(roster=roster).decide
 
 
-def write_roster(patients: Iterable[Patient], path: Path) -> Path:
+def write_roster(patients: Mapping[str, Patient], path: Path) -> Path:
     """A roster of invented patients as CSV."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["patient", "name", "dob", "mrn", "phone", "address", "relatives", "staff"])
-        for patient in patients:
-            home = patient.home
-            address = f"{home.street}, {home.city}, {home.state_letters} {home.postcode}"
-            numbers = ["; ".join(patient.facts[fact] for fact in facts) for facts in _NUMBERS.values()]
-            staff = "; ".join(_whole(person) for persons in patient.doctors.values() for person in persons)
-            name, relative = _whole(patient.name), _whole(patient.relative)
-            writer.writerow([patient.number, name, patient.born.isoformat(), *numbers, address, relative, staff])
+        for group, patient in patients.items():
+            street, city, state, postcode = (patient.fact(kind, "home") for kind in ("STREET", "CITY", "STATE", "ZIP"))
+            numbers = ["; ".join(_numbers(patient, label)) for label in _NUMBERS]
+            name, relative, *staff = map(_whole, _people(patient))
+            address = f"{street}, {city}, {state} {postcode}"
+            writer.writerow([group, name, patient.born.isoformat(), *numbers, address, relative, "; ".join(staff)])
     return path
 
 
-def _whole(person: Person) -> str:
+def _people(patient: Patient) -> list[Name]:
+    """The patient, the relative, and the staff."""
+    return [person for persons in patient.people.values() for person in persons]
+
+
+def _numbers(patient: Patient, label: str) -> list[str]:
+    return [patient.fact(label, role) for role in _NUMBERS[label]]
+
+
+def _whole(person: Name) -> str:
     return " ".join(filter(None, (person.first, person.middle, person.last)))
 
 
 def mentions_of(note: Document, patient: Patient) -> list[Span]:
     """The PHI of a note that the record of its patient says."""
-    persons = (patient.name, patient.relative, *(p for persons in patient.doctors.values() for p in persons))
-    names = [_words(_whole(person)) for person in persons]
-    numbers = {_bare(patient.facts[fact]) for facts in _NUMBERS.values() for fact in facts}
+    names = [_words(_whole(person)) for person in _people(patient)]
+    numbers = {_bare(number) for label in _NUMBERS for number in _numbers(patient, label)}
 
     def is_of_record(span: Span) -> bool:
         text = note.text[span.start : span.end]
@@ -170,10 +179,9 @@ def with_initials(
     note: Document, mentions: Sequence[Span], patient: Patient, rng: random.Random
 ) -> tuple[Document, list[Span]]:
     """The note with initials in the place of each mention of a name, and these mentions."""
-    persons = (patient.name, patient.relative, *(p for persons in patient.doctors.values() for p in persons))
 
     def written(mention: str) -> str:
-        person = next(person for person in persons if _words(mention) <= _words(_whole(person)))
+        person = next(person for person in _people(patient) if _words(mention) <= _words(_whole(person)))
         letters = [person.first[0].upper(), person.last[0].upper()]
         return rng.choice(("{}.{}.", "{}. {}.", "{}.{}", "{}{}")).format(*letters)
 

@@ -36,6 +36,7 @@ PAGES = {
     "summary": "clean.csv.run/summary.html",
     "summary-without-findings": "plain-clean.run/summary.html",
     "reader-test": "test/records.html",
+    "tables": "tables/index.html",
 }
 """Name of the picture -> the page, under the folder in which it is made."""
 WIDE, NARROW = 1200, 400
@@ -54,6 +55,8 @@ def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
     _run("errors", notes, "--model", engine, "--shuffles", 99, "--text", *errors)
     _run("pseudonymise", notes, folder / "pseudonymised", "--seed", 1)
     _run("reader-test", "make", notes, folder / "pseudonymised", folder / "test", "--answers", folder / "answers.json")
+    quick = ("--quick", "--submodels", "regex,crf", "--folds", 2, "--jobs", 1, "--text")
+    _run("reproduce", "zhao2020", demo / "corpus", notes, "--out", folder / "tables", *quick)
     _write_table(notes, folder)
     options = ("--patient-column", "patient", "--column", "patient=keep", "--column", "ward=keep")
     _run("deidentify", folder / "notes.csv", folder / "clean.csv", *options, "--known", folder / "roster.csv", status=3)

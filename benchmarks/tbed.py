@@ -1,6 +1,6 @@
 """How fast rules are learned and applied: our learner beside NLTK's, and how the cost grows.
 
-    python benchmarks/tbed.py [CORPUS]      a folder of MEDDOCAN with train/brat; default ../shared/corpora/meddocan
+    python benchmarks/tbed.py [CORPUS]      a folder of MEDDOCAN with train; default ../shared/corpora/meddocan
     python benchmarks/tbed.py --memory      a million tokens and 300 templates, and the memory that they take
 
 Times are CPU seconds of this process. Both learners start from tokens that are all outside, use the templates fntbl37,
@@ -23,14 +23,15 @@ sys.path[0] = str(Path(__file__).parents[1])
 
 from phistack.features.columns.settings import FeatureSettings  # noqa: E402
 from phistack.features.columns.table import FeatureSpace, FeatureTable  # noqa: E402
-from phistack.features.documents import Document, Span  # noqa: E402
+from phistack.features.documents import Document  # noqa: E402
+from phistack.features.formats import read_corpus  # noqa: E402
 from phistack.tbed.atoms import Atom  # noqa: E402
 from phistack.tbed.learner import learn  # noqa: E402
 from phistack.tbed.notes import Notes  # noqa: E402
 from phistack.tbed.rules import Rule  # noqa: E402
 from phistack.tbed.settings import LearnerSettings  # noqa: E402
 from phistack.tbed.tagger import Tagger  # noqa: E402
-from phistack.tbed.templates import RuleTemplate, named_templates  # noqa: E402
+from phistack.tbed.templates import RuleTemplate, named_templates, restricted  # noqa: E402
 
 _CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
 _TAG_COLUMN = {"Word": "word", "Pos": "tag"}
@@ -53,18 +54,17 @@ def main() -> None:
     ratio(notes, arguments.rules)
 
 
-def read_train(corpus: Path) -> list[Document]:
-    """The training notes of MEDDOCAN, from its brat folder."""
-    files = sorted((corpus / "train" / "brat").glob("*.txt"))
-    if not files:
-        sys.exit(f"there is no train/brat folder with notes in {corpus}")
-    return [Document(f.stem, f.read_bytes().decode("utf-8"), tuple(_spans(f.with_suffix(".ann")))) for f in files]
+def read_train(corpus: Path) -> Sequence[Document]:
+    """The training notes of MEDDOCAN."""
+    folder = corpus / "train"
+    if not folder.is_dir():
+        sys.exit(f"there is no folder {folder}; README.md says where to get the corpus")
+    return read_corpus(folder, accept_unknown_labels=True).documents
 
 
-def _spans(file: Path) -> list[Span]:
-    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("T")]
-    places = [line[1].split() for line in lines]
-    return [Span(int(place[1]), int(place[-1]), place[0]) for place in places]
+def default_templates(tables: Sequence[FeatureTable]) -> tuple[RuleTemplate, ...]:
+    """The templates of the submodel TBED that need only columns that the notes have: no vectors or Brown clusters."""
+    return restricted(named_templates("default"), tables[0].space.columns)
 
 
 def outside(tables: Sequence[FeatureTable]) -> Notes:
@@ -93,7 +93,7 @@ def learn_timed(notes: Notes, templates: Sequence[RuleTemplate], max_rules: int)
 
 def growth(notes: Notes) -> None:
     """How the cost of learning grows with tokens, templates and rules; the better of two runs each."""
-    fntbl, many = named_templates("fntbl37"), named_templates("default")[:224]
+    fntbl, many = named_templates("fntbl37"), default_templates(notes.tables)[:224]
     n_all = len(notes.tables)
     runs = {
         "tokens x 5": ((first(notes, n_all // 5), fntbl, 100), (first(notes, n_all), fntbl, 100)),
@@ -107,7 +107,7 @@ def growth(notes: Notes) -> None:
 
 def tagging(notes: Notes) -> None:
     """How many tokens a second a thousand rules are applied to."""
-    settings = LearnerSettings(named_templates("default"), max_rules=1000, min_gain=1, within="line")
+    settings = LearnerSettings(default_templates(notes.tables), max_rules=1000, min_gain=1, within="line")
     rules = learn(first(notes, 300), settings).rules
     rules = (rules * (1000 // len(rules) + 1))[:1000]
     seconds, _ = timed(lambda: Tagger(rules, "line").tag(notes.tables, notes.initial))
@@ -157,7 +157,7 @@ def memory(documents: Sequence[Document]) -> None:
     copies = [Document(f"{d.id}-{i}", d.text, d.spans) for i in range(4) for d in documents]
     tables = FeatureSpace(FeatureSettings(language="es")).fit(copies)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-    templates = (*named_templates("default"), *named_templates("fntbl37"), *named_templates("fntbl37"))[:300]
+    templates = (*default_templates(tables), *named_templates("fntbl37") * 3)[:300]
     seconds, rules = learn_timed(outside(tables), templates, 200)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"{sum(map(len, tables))} tokens, {len(templates)} templates, {len(rules)} rules: {seconds:.0f} s, ", end="")

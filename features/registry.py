@@ -1,16 +1,24 @@
-"""Things by name that installed packages offer, ours among them: kinds of submodels, and feature columns.
+"""What installed packages add to phistack, by name: code, and files such as presets and policies.
 
     COLUMNS = Registry("phistack.columns", "feature column")
     COLUMNS.names                 ("ward",): from the metadata of packages alone; nothing of theirs is imported
     COLUMNS.load("ward")          what the package has under that name; imported now
 
+    PRESETS = FileRegistry("presets", "preset", ".toml")
+    PRESETS.names                 ("zhao2020", ...): the files in the folders that packages declare
+    PRESETS.text("zhao2020")      the file
+
 A package declares what it offers as entry points (Python Packaging User Guide, "Entry points specification"), in its
-`pyproject.toml`:
+`pyproject.toml`; a folder of files is named by the package that it is in:
 
     [project.entry-points."phistack.columns"]
     ward = "hospital_columns:WARD"
 
-What is loaded is always code that somebody installed: a file names a thing, and never where it is.
+    [project.entry-points."phistack.files"]
+    presets = "hospital_columns:presets"
+
+What is loaded is always code that somebody installed: a file names a thing, and never where it is. `ensemble/papers`
+is registered in the same way, so that the rest of phistack does not know it.
 """
 
 from __future__ import annotations
@@ -19,10 +27,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from phistack.features.errors import PackageError
-from phistack.features.suggestions import did_you_mean
+from phistack.features.errors import PackageError, SettingsError
+from phistack.features.suggestions import did_you_mean, no_such
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,63 @@ class Registry:
         if len(packages) > 1:
             claiming = " and ".join(sorted(packages))
             raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
+
+
+FILES = "phistack.files"
+"""The group of the entry points that name folders."""
+
+
+@dataclass(frozen=True)
+class FileRegistry:
+    """Files of one sort by their names, without the suffix.
+
+    :param sort: the name of the entry points in the group `phistack.files`.
+    :param what: one of the files, in words.
+    :param suffix: of the files.
+    :param ours: `package:folder` of those that phistack itself has; empty for none.
+    """
+
+    sort: str
+    what: str
+    suffix: str
+    ours: str = ""
+
+    @cached_property
+    def _files(self) -> dict[str, list[tuple[str, Path]]]:
+        """Name -> each package that has such a file, and the file; read once in a process."""
+        entries = sorted(entry_points(group=FILES, name=self.sort), key=lambda entry: entry.value)
+        own = [EntryPoint(self.sort, self.ours, FILES)] if self.ours else []
+        found: dict[str, list[tuple[str, Path]]] = {}
+        for entry in (*own, *entries):
+            for path in sorted(_folder(entry).glob(f"*{self.suffix}")):
+                found.setdefault(path.name.removesuffix(self.suffix), []).append((_package(entry), path))
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names in alphabetical order."""
+        return tuple(sorted(self._files))
+
+    def text(self, name: str) -> str:
+        """What is in a file.
+
+        :raises SettingsError: if no installed package has a file of that name.
+        :raises PackageError: if several have one.
+        """
+        if name not in self._files:
+            raise SettingsError(no_such(self.what, name, self.names))
+        (package, path), *others = self._files[name]
+        if others:
+            claiming = " and ".join(sorted([package, *(other for other, _ in others)]))
+            raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
+        return path.read_text(encoding="utf-8")
+
+
+def _folder(entry: EntryPoint) -> Path:
+    """The folder that an entry names as `package:folder`, without importing the package."""
+    spec = find_spec(entry.module)
+    places = (spec and spec.submodule_search_locations) or ["/nowhere"]
+    return Path(next(iter(places))) / entry.attr
 
 
 def _package(entry: EntryPoint) -> str:

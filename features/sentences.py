@@ -1,10 +1,10 @@
 """Where sentences begin, by tokens.
 
-A sentence ends with its line, and within a line after `.`, `?` or `!` that white space and an upper-case letter or a
-digit follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and
-those that the training notes show: words with a full stop inside marked PHI (`Avda. de la Paz`). Where the training
-corpus marks PHI that runs over line ends (addresses, for example), lines are joined and only an empty line ends a
-sentence. Libraries that split sentences know prose, and not the lines of a form; their data is per language.
+A sentence ends with its line. Within a line it ends after `.`, `?` or `!` if white space and a capital or a digit
+follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and those
+learned from the training notes: words with a full stop inside marked PHI (`Avda. de la Paz`). If the training corpus
+marks PHI that runs over line ends, such as addresses, only an empty line ends a sentence. Libraries that split
+sentences are made for prose, not for the lines of a form, and need data for each language.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def sentence_starts(
 ) -> Integers32:
     """The index of the first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`.
 
-    A sentence of more than 200 tokens is cut, so that no model meets a sequence without bound.
+    A sentence of more than 200 tokens is cut, so that sequences have a bound.
 
-    :param words: the tokens' text, as `Tokeniser.cut` gives it.
+    :param words: the text of the tokens, from `Tokeniser.cut`.
     :param gaps: the white space before each token.
-    :param abbreviations: in lower case, beside those that are always known.
+    :param abbreviations: in lower case, in addition to the built-in ones.
     """
     if not words:
         return np.zeros(1, dtype=np.int32)
@@ -69,7 +69,7 @@ def cut_long(bounds: Iterable[int]) -> Integers32:
 
 
 def _stops(words: Sequence[str], gaps: Sequence[str], i: int, abbreviations: frozenset[str]) -> bool:
-    """Whether token `i`, which white space and before it a full stop or its like precede, opens a sentence."""
+    """Whether token `i`, after a stop and white space, opens a sentence."""
     first = words[i][0]
     if not (first.isupper() or first.isdigit()):
         return False
@@ -83,7 +83,7 @@ def _stops(words: Sequence[str], gaps: Sequence[str], i: int, abbreviations: fro
 
 
 def learned_abbreviations(marked: Iterable[str]) -> frozenset[str]:
-    """The words that precede a full stop and a blank inside marked PHI, in lower case.
+    """The words before a full stop and a blank inside marked PHI, in lower case.
 
     :param marked: the texts of spans.
     """
@@ -91,5 +91,5 @@ def learned_abbreviations(marked: Iterable[str]) -> frozenset[str]:
 
 
 def count_sentences(text: str) -> int:
-    """How many sentences the text has; 0 for a text without tokens."""
+    """The number of sentences; 0 for a text without tokens."""
     return len(sentence_starts(*Tokeniser().cut(text))) - 1

@@ -6,10 +6,11 @@
     tokenise = Tokeniser("zhao2020")
     tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | Health | Care
 
-Tokens never overlap and never hold white space. `liu` (Liu 2017) splits at blanks and then between runs of digits, runs
-of letters and single other characters: whole words. `zhao2020` (Zhao 2020) also splits a run of letters before every
-upper-case letter, and may then split each token by byte pair encoding; its columns are read off whole words. `zhao` is
-an older form, of engines that are there: a stretch of capitals stays whole, and columns are read off its tokens.
+Tokens never overlap and never contain white space. `liu` (Liu 2017) splits at blanks and then between runs of digits,
+runs of letters and single other characters, underscores included: `birchwood_anselm` has three tokens. `zhao2020`
+(Zhao 2020) also splits a run of letters before every capital, and may then split each token by byte pair encoding; its
+columns are read off whole words. `zhao` is an older form that old bundles name: a stretch of capitals stays whole, and
+columns are read off the tokens. A bundle names its tokeniser, so what a name means never changes.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ _RUNS = re.compile(r"([^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|\d+|\S)")
 
 @dataclass(frozen=True, slots=True)
 class Tokeniser:
-    """Cuts text into tokens.
+    """Splits text into tokens.
 
     :param name: one of `TOKENISERS`.
-    :param byte_pairs: trained byte pair encoding that splits rare words further; not with `liu`.
-    :raises SettingsError: for another name, or byte pairs with `liu`.
+    :param byte_pairs: trained byte pair encoding that splits rare words further; not for `liu`.
+    :raises SettingsError: for an unknown name, or byte pairs with `liu`.
     """
 
     name: str = "liu"
@@ -62,7 +63,7 @@ class Tokeniser:
         return offsets_of(words, gaps)
 
     def cut(self, text: str) -> tuple[list[str], list[str]]:
-        """The tokens' text, and the white space before each token; both of length `n_tokens`."""
+        """The text of each token, and the white space before it; both of length `n_tokens`."""
         found = _RUNS.split(text)
         words, gaps = found[1::2], found[:-1:2]
         if self.name == "liu":
@@ -72,7 +73,7 @@ class Tokeniser:
         return list(chain.from_iterable(pieces)), list(chain.from_iterable(inner))
 
     def letters(self, run: str) -> tuple[str, ...]:
-        """A run of letters cut at its capitals, before byte pair encoding; what begins with no letter stays whole."""
+        """The pieces of a run of letters, before byte pair encoding; digits and signs stay whole."""
         return _CUTS[self.name](run) if run[0].isalpha() else (run,)
 
     def _pieces(self, run: str) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ class Tokeniser:
 
 
 def offsets_of(words: Sequence[str], gaps: Sequence[str]) -> TokenOffsets:
-    """Where tokens begin and end that `Tokeniser.cut` gave: starts and ends, each of shape `(n_tokens,)`."""
+    """The offsets of the tokens of `Tokeniser.cut`: starts and ends, each of shape `(n_tokens,)`."""
     lengths = np.fromiter(map(len, words), dtype=np.int32, count=len(words))
     ends = np.cumsum(np.fromiter(map(len, gaps), dtype=np.int32, count=len(gaps)) + lengths, dtype=np.int32)
     return ends - lengths, ends
@@ -93,7 +94,7 @@ def offsets_of(words: Sequence[str], gaps: Sequence[str]) -> TokenOffsets:
 def camel_case_pieces(run: str) -> tuple[str, ...]:
     """Split a run of letters before upper-case letters: `HealthCare` -> `Health`, `Care`.
 
-    A stretch of capitals stays whole (`MADRID`), but for its last one where a lower-case letter follows
+    A stretch of capitals stays whole (`MADRID`), except for the last one before a lower-case letter
     (`MRISmith` -> `MRI`, `Smith`).
     """
     cuts = [
@@ -116,7 +117,7 @@ _CUTS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "zhao": camel_case_pieces,
     "zhao2020": capital_pieces,
 }
-"""Tokeniser -> how it cuts a run of letters."""
+"""Tokeniser -> how it splits a run of letters."""
 
 TOKENISERS = tuple(_CUTS)
 """The names of the tokenisers."""

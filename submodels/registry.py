@@ -24,12 +24,10 @@ KINDS = Registry(
         "tbed.v1": "phistack.submodels.tbed.submodel:TbedSubmodel",
         "crf.v1": "phistack.submodels.crf.submodel:CrfSubmodel",
         "blstm.v1": "phistack.submodels.blstm.submodel:BlstmSubmodel",
-        "deduce.v1": "phistack.submodels.deduce.submodel:DeduceSubmodel",
-        "entities.v1": "phistack.submodels.entities.submodel:EntitySubmodel",
     },
 )
-# Ours are in a table and not among the entry points of our own package: metadata is written when a package is
-# installed, so that a checkout, or an update of its files alone, would lack or misname the kinds that its bundles need.
+# The four of every engine are in a table and not among the entry points of our own package: metadata is written when a
+# package is installed, so that an update of its files alone would lack or misname the kinds that its bundles need.
 
 _KIND = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\.v(?P<version>[0-9]+)")
 

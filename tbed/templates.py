@@ -4,8 +4,8 @@
     read_templates("{word, lower}[{-1, 1}] & tag[-1]")    4 templates: braces stand for each of their alternatives
     named_templates("brill24")                            a set that phistack ships
 
-A template file has one declaration a line; `#` begins a comment. Sets that are shipped: `default`, `zhao` (the features
-of Zhao 2020), and `brill24` and `fntbl37` (Brill 1995, and Ngai and Florian 2001, as in NLTK).
+A template file has one declaration a line; `#` begins a comment. Shipped sets: `default`, and `brill24` and `fntbl37`
+(Brill 1995, and Ngai and Florian 2001, as in NLTK); installed packages add others.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from importlib import resources
 from itertools import product
 
 from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
 from phistack.features.columns.settings import COLUMN_GROUPS
 from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.registry import FileRegistry
 from phistack.tbed.atoms import TAG, Atom
 
-_FILES = resources.files("phistack.tbed") / "templates"
+TEMPLATES = FileRegistry("templates", "template set", ".txt", "phistack.tbed:templates")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -93,21 +92,9 @@ def _expanded(declaration: str) -> list[RuleTemplate]:
     return list(found.values())
 
 
-def template_names() -> tuple[str, ...]:
-    """The template sets that phistack ships."""
-    return tuple(sorted(f.name.removesuffix(".txt") for f in _FILES.iterdir() if f.name.endswith(".txt")))
-
-
-def template_text(name: str) -> str:
-    """The declaration of a shipped set; :raises SettingsError: for an unknown name."""
-    if name not in template_names():
-        raise SettingsError(no_such("template set", name, template_names()))
-    return (_FILES / f"{name}.txt").read_text(encoding="utf-8")
-
-
 def named_templates(name: str) -> tuple[RuleTemplate, ...]:
-    """A set that phistack ships; :raises SettingsError: for an unknown name."""
-    return read_templates(template_text(name), f"the template set {name}")
+    """One of the sets `TEMPLATES`; :raises SettingsError: for an unknown name."""
+    return read_templates(TEMPLATES.text(name), f"the template set {name}")
 
 
 def restricted(templates: Iterable[RuleTemplate], columns: Collection[str]) -> tuple[RuleTemplate, ...]:

@@ -13,7 +13,10 @@ import pytest
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.command_line.app import INSTALLED
+from phistack.ensemble.deidentification.policy import POLICIES
 from phistack.ensemble.tools.version import code_digest
+from phistack.ensemble.training.settings import PRESETS, EngineSettings
 from phistack.features.columns.installed import COLUMNS, LayoutColumn, WordColumn, installed_column
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.settings import FeatureSettings
@@ -136,8 +139,9 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     """Let packages be installed of which there is no more than a module and the entries that they declare."""
 
     def forget() -> None:
-        for registry in (KINDS, COLUMNS):
+        for registry in (KINDS, COLUMNS, INSTALLED, POLICIES, PRESETS):
             registry.__dict__.pop("_entries", None)
+            registry.__dict__.pop("_files", None)
         installed_column.cache_clear()
         for name in ("one", "two"):
             sys.modules.pop(name, None)
@@ -188,6 +192,54 @@ def test_a_claim_that_cannot_be_is_one_sentence(
     assert usual_names()[:4] == SUBMODELS
     if "crf" not in asked:
         assert newest("crf") == "crf.v1" and submodel_class("crf").cost > 0
+
+
+FOLDERS = "[phistack.files]\npresets = {0}:presets\npolicies = {0}:none\n"
+
+
+def test_presets_of_a_package_are_read_and_a_name_has_one_owner(packages: Callable[..., None], tmp_path: Path) -> None:
+    before = POLICIES.names
+    for name in ("one", "two"):
+        (tmp_path / f"lists_{name}" / "presets").mkdir(parents=True)
+        (tmp_path / f"lists_{name}" / "__init__.py").write_text("raise SystemExit('imported')")
+        packages(name, FOLDERS.format(f"lists_{name}"))
+    (tmp_path / "lists_one" / "presets" / "ours.toml").write_text("folds = 7\n")
+    assert {"ours", "zhao2020"} < {*PRESETS.names} and POLICIES.names == before
+    assert EngineSettings.preset("ours").folds == 7
+    (tmp_path / "lists_two" / "presets" / "ours.toml").write_text("folds = 8\n")
+    PRESETS.__dict__.pop("_files")
+    with pytest.raises(PackageError, match="the preset ours is claimed by the packages one and two; uninstall one"):
+        EngineSettings.preset("ours")
+    with pytest.raises(SettingsError, match=r"there is no preset named uors \(did you mean ours\?\)"):
+        EngineSettings.preset("uors")
+
+
+def test_commands_of_a_package_join_ours_and_replace_none(home: Path) -> None:
+    metadata = home / "commands" / "ward-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (home / "commands" / "ward_commands.py").write_text(
+        "import typer\ndef count(notes: int) -> None:\n    'Count wards.'\n    typer.echo(2 * notes)\n"
+    )
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ward\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[phistack.commands]\nwards = ward_commands:count\ntrain = ward_commands:count\nlost = ward_gone:count\n"
+    )
+    program = """
+import sys
+from phistack.ensemble.command_line.app import main
+sys.argv = ["phistack", *{0}]
+main()
+"""
+
+    def run(*arguments: str) -> str:
+        return done("-c", program.format(list(arguments)), at=home, installed=home / "commands")
+
+    shown = run("--help")
+    assert "Count wards." in shown and "Train all submodels" in run("train", "--help")
+    assert "Cannot be used" in next(line for line in shown.splitlines() if line.strip().startswith("lost"))
+    assert run("wards", "21").strip() == "42"
+    with pytest.raises(AssertionError, match="command lost cannot be imported from ward_gone:count of"):
+        run("lost")
 
 
 def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path: Path) -> None:

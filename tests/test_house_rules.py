@@ -13,7 +13,12 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("features", "tbed", "submodels", "ensemble")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 FACE = "ensemble/face"
-DISTRIBUTIONS = {"pycrfsuite": "python-crfsuite", "sklearn": "scikit-learn", "tomli_w": "tomli-w"}
+DISTRIBUTIONS = {
+    "brown_clustering": "brown-clustering",
+    "pycrfsuite": "python-crfsuite",
+    "sklearn": "scikit-learn",
+    "tomli_w": "tomli-w",
+}
 BY_NAME_ONLY = {"python-stdnum"}
 """Libraries whose modules a table names and `import_module` imports."""
 
@@ -71,7 +76,7 @@ def test_no_source_lets_numpy_read_pickle() -> None:
 
 
 def test_paths_in_the_manual_exist() -> None:
-    pages = {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")}
+    pages = {ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")}
     pages -= {ROOT / "docs" / "bundles.md"}  # which names the files of a bundle
     named = r"(?<!Write )(?<!here\s)`((?:features|tbed|submodels|ensemble|tests|benchmarks|docs|data)/[\w/.-]*)`"
     missing = [

@@ -26,7 +26,7 @@ from phistack.ensemble.stacking.known.columns import label_of, role_of, roles
 from phistack.ensemble.stacking.known.search import found_in
 from phistack.ensemble.stacking.overruling import read_overruling
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.people import invent_patient
+from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError, StorageError
 from phistack.features.labels import LabelSet
@@ -526,9 +526,7 @@ def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, t
 def test_on_invented_notes_every_mention_of_the_record_is_proposed_and_hardly_anything_else(tmp_path: Path) -> None:
     notes = synthesize(40, seed=11).documents
     patients = {note.group: invent_patient(int(note.group), seed=11) for note in notes}
-    known = KnownIdentifiers(
-        Roster.open(write_roster(patients.values(), tmp_path / "roster.csv")), RecordSearch(I2B2, "en")
-    )
+    known = KnownIdentifiers(Roster.open(write_roster(patients, tmp_path / "roster.csv")), RecordSearch(I2B2, "en"))
     rng = random.Random(0)
     exact = [(note, mentions_of(note, patients[note.group])) for note in notes]
     for pairs in (exact, [mistyped_in(*pair, rng) for pair in exact]):

@@ -78,7 +78,7 @@ def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(
     trained: Any, phistack: Phistack, tmp_path: Path
 ) -> None:
     bundle, training, _ = trained
-    notes = synthesize(3, seed=9).documents
+    notes = synthesize(12, seed=9).documents
     engine = load_bundle(bundle)
     assert list(engine.annotate(notes)) == list(training.engine.annotate(notes))
     votes = {vote.source for note in engine.decide(notes) for d in note if d.accepted for vote in d.votes}
@@ -90,7 +90,7 @@ def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(
 
 
 def test_an_experiment_has_them_too() -> None:
-    proposed = propose(CORPUS, SETTINGS, unseen=synthesize(3, seed=9).documents)
+    proposed = propose(CORPUS, SETTINGS, unseen=synthesize(12, seed=9).documents)
     answers = stack_answers(proposed, ("crf",), SETTINGS.stacker, seed=0)
     assert {span.label for note in answers for span in note} & {*LEFT_OUT}
 

@@ -9,8 +9,8 @@ import pytest
 from benchmarks import origins
 from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, table_of
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.lexicon import is_held_out
-from phistack.ensemble.synthesis.word_lists import ORIGINS, names
+from phistack.ensemble.synthesis.lexicon import is_held_out, lists_of
+from phistack.ensemble.synthesis.names import origins_abroad
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document
@@ -33,7 +33,8 @@ def test_each_origin_has_the_same_sentences_and_only_its_own_names() -> None:
     assert list(map(frame, korean)) == list(map(frame, greek))
     assert len({*map(frame, korean)}) == len(SENTENCES)
     assert list(sentences("korean", 60)) == korean != list(sentences("korean", 60, seed=1))
-    train = {name.casefold() for part in ("female", "male", "family") for name in names("train")[f"greek.{part}"]}
+    greek_names = lists_of("en/origins", "greek", "train")
+    train = {name.casefold() for part in ("female", "male", "family") for name in greek_names[part]}
     last = [d.text[s.start : s.end].casefold() for d in greek for s in d.spans if d.text.startswith(("Mr. ", "The "))]
     assert last and not {*last} & train and all(map(is_held_out, last))
 
@@ -56,9 +57,9 @@ def test_the_command_prints_a_row_an_origin(
 ) -> None:
     notes = synthesize(24, seed=1)
     train_bundle(notes, tmp_path / "engine", EngineSettings(folds=2).only(("regex",)))
-    chosen = ",".join(ORIGINS[:8])
+    chosen = ",".join(origins_abroad()[:8])
     monkeypatch.setattr(sys, "argv", ["origins", str(tmp_path / "engine"), "--origins", chosen, "--sentences", "20"])
     origins.main()
     said = capsys.readouterr().out
-    assert all(origin in said for origin in ORIGINS[:8])
+    assert all(origin in said for origin in origins_abroad()[:8])
     assert said.splitlines()[-1].startswith("largest gap ")

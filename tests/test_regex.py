@@ -103,6 +103,60 @@ def test_english_phi(text: str, phi: str, label: str) -> None:
     assert marked(text)[phi] == label
 
 
+HL7 = "PID|1||123456^^^MRN||BIRCHWOOD^ANSELM^Q||19500403|M|||12 ELM ST^^ALBION^^62704||(217)555-0134"
+
+
+@pytest.mark.parametrize(
+    ("text", "phi", "label"),
+    [
+        (HL7, "BIRCHWOOD^ANSELM^Q", "PATIENT"),
+        (HL7, "123456", "MEDICALRECORD"),
+        (HL7, "19500403", "DATE"),
+        (HL7, "12 ELM ST", "STREET"),
+        (HL7, "ALBION", "CITY"),
+        (HL7, "(217)555-0134", "PHONE"),
+        ("NK1|1|BIRCHWOOD^EDNA|SPO", "BIRCHWOOD^EDNA", "PATIENT"),
+        ("PV1|1|I|4E^12||||30117^BRANDVOLD^TROND|", "BRANDVOLD^TROND", "DOCTOR"),
+        ('{"family":"Birchwood","given":["Anselm"],"status":"final"}', "Birchwood", "PATIENT"),
+        ('{"family":"Birchwood","given":["Anselm"],"status":"final"}', "Anselm", "PATIENT"),
+        ("<family>Birchwood</family><status>final</status>", "Birchwood", "PATIENT"),
+        ("pt_name=anselm.birchwood;ssn=078051120;unit=mg", "anselm.birchwood", "PATIENT"),
+        ("pt_name=anselm.birchwood;ssn=078051120;unit=mg", "078051120", "SSN"),
+        ("user=tgrubb2 action=VIEW", "tgrubb2", "USERNAME"),
+        ("(0010,0010) Patient's Name: BIRCHWOOD^ANSELM", "BIRCHWOOD^ANSELM", "PATIENT"),
+        ("birchwood_ct_2016-04-20.pdf", "2016-04-20", "DATE"),
+        ("birchwood_ct_20160420.pdf", "20160420", "DATE"),
+    ],
+)
+def test_structured_text(text: str, phi: str, label: str) -> None:
+    assert marked(text)[phi] == label
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OBX|1|NM|GLU^Glucose||98|mg/dL|70-105||||F", "OBR|1|||80053^COMPREHENSIVE METABOLIC PANEL^CPT",
+        "DG1|1||I10^Hypertension", '{"status":"final","code":"E11.9","value":98}',
+        "<status>final</status><value>7</value>", "sys=120;dia=80;unit=mmol;smoker=former", "chest_ct_axial.dcm",
+        "(0018,0015) Body Part: KNEE",
+    ],
+)  # fmt: skip
+def test_structured_text_without_phi(text: str) -> None:
+    assert marked(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "label_set", "phi"),
+    [
+        ('"apellidos":"Larrañeta Quiles"', "es", "meddocan", "Larrañeta Quiles"),
+        ("<nachname>Querfurth</nachname>", "de", "i2b2-2014", "Querfurth"),
+        ("achternaam=hoogeveen;", "nl", "nut", "hoogeveen"),
+    ],
+)
+def test_fields_have_names_in_other_languages(text: str, language: str, label_set: str, phi: str) -> None:
+    assert phi in marked(text, language, label_set)
+
+
 @pytest.mark.parametrize(
     "text", ["BP 120/80", "CK of 1028", "SVR of 1739", "version 1.2.3.400", "on 45/45/2012", "L4-5"]
 )

@@ -16,6 +16,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, submodel_class
 from phistack.submodels.registry import KINDS
 from tests.odd_shapes import SHAPES
+from tests.papers import deduce_stand_in
 
 QUICK = {
     "blstm": {
@@ -51,6 +52,12 @@ def check(document: Document, candidates: list[Candidate], labels: set[str], nam
         assert candidate.span.label in labels
     chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
     assert all(a.end <= b.start for a, b in pairwise(chosen))
+
+
+@pytest.fixture(autouse=True)
+def program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the program that a kind runs."""
+    deduce_stand_in.install(monkeypatch)
 
 
 @pytest.mark.usefixtures("step_by_step")

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,21 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, Submodel, in_lines, submodel_class
 from phistack.submodels.registry import KINDS, usual_name
 from tests.invented_names import NAMES
+from tests.papers import deduce_stand_in
 
 QUICK = {
     "blstm": {
         "networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01, "invented_notes": 0
     }
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs() -> Iterator[None]:
+    """A stand-in for the program that a kind runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        deduce_stand_in.install(patch)
+        yield
 
 
 def _documents() -> list[Document]:
@@ -61,7 +71,7 @@ def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
     return tables[0].space.tables(Document(f"u{i}", text) for i, text in enumerate(texts))
 
 
-@pytest.mark.parametrize("name", ["regex", "deduce", "entities"])
+@pytest.mark.parametrize("name", ["regex", "deduce", "deduce_program", "entities"])
 def test_a_kind_with_a_label_set_takes_that_of_the_notes_unless_another_is_given(name: str) -> None:
     kind = submodel_class(name)
     assert kind.for_label_set({}, "nut") == {"label_set": "nut"}

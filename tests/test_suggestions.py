@@ -20,7 +20,7 @@ from phistack.features.formats.recognise import format_named
 from phistack.features.labels import LabelSet, label_mapping
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.submodels.base import new_submodel, submodel_class
-from phistack.tbed.templates import template_text
+from phistack.tbed.templates import TEMPLATES
 
 SLIPS = [
     (lambda: Policy.named("safeharbour"), "safe-harbor"),
@@ -37,7 +37,7 @@ SLIPS = [
     (lambda: in_order(("regex", "crf"), ["cfr"]), "crf"),
     (lambda: submodel_class("bltsm"), "blstm"),
     (lambda: new_submodel("crf", {"max_iteration": 3}), "max_iterations"),
-    (lambda: template_text("bril24"), "brill24"),
+    (lambda: TEMPLATES.text("bril24"), "brill24"),
     (lambda: FeatureSettings(tokeniser="lui"), "liu"),
     (lambda: criterion_named("strickt"), "strict"),
 ]

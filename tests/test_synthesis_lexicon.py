@@ -3,7 +3,7 @@
 import pytest
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.lexicon import held_out_of, is_held_out, part_of
+from phistack.ensemble.synthesis.lexicon import is_held_out, part_of
 from phistack.features.errors import SettingsError
 
 WORDS = [f"{first}{last}" for first in "abcdefghijklmnopqrstuvwxyz" for last in ("son", "ov", "ella", "aki", "nes")]
@@ -18,20 +18,23 @@ def test_a_fifth_is_held_out_by_the_word_alone() -> None:
 def test_training_and_test_part_the_whole() -> None:
     train, test = part_of(WORDS, "train"), part_of(WORDS, "test")
     assert sorted(train + test) == sorted(part_of(WORDS, "whole")) == sorted(WORDS)
-    assert not set(train) & set(test) and set(test) == set(held_out_of(WORDS))
+    assert not set(train) & set(test) and set(test) == set(filter(is_held_out, WORDS))
 
 
 def test_short_lists_and_what_is_said_anyway_are_not_held_out() -> None:
-    assert part_of(WORDS[:10], "train") == part_of(WORDS[:10], "test") == WORDS[:10]
-    first = held_out_of(WORDS)[0]
-    assert first not in held_out_of(WORDS, said=f"seen by {first.upper()}, again")
-    assert first in held_out_of(WORDS, said=f"seen by x{first}, again")
+    assert part_of(WORDS[:10], "train") == part_of(WORDS[:10], "test") == tuple(WORDS[:10])
+    first = part_of(WORDS, "test")[0]
+    assert first in part_of(WORDS, "train", said=f"seen by {first}, again")
+    assert first in part_of(WORDS, "test", said=f"seen by x{first}, again")
 
 
 def test_unknown_choices_are_refused() -> None:
-    with pytest.raises(SettingsError, match="no choice of registers pub, only hospital and all"):
+    with pytest.raises(SettingsError, match="unknown registers pub; choose from hospital, all"):
         synthesize(1, registers="pub")
-    with pytest.raises(SettingsError, match="no lexicon dev, only whole, train, test"):
+    with pytest.raises(SettingsError, match="unknown lexicon dev; choose from whole, train, test"):
         synthesize(1, lexicon="dev")
-    with pytest.raises(SettingsError, match="lexicon test needs all registers"):
-        synthesize(1, lexicon="test")
+
+
+def test_hospital_notes_have_lexicons_too() -> None:
+    notes = {lexicon: synthesize(5, seed=2, lexicon=lexicon).documents for lexicon in ("whole", "train", "test")}
+    assert notes["train"] != notes["test"] and all(len(found) == 5 for found in notes.values())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from phistack.features.errors import SettingsError
 from phistack.tbed.atoms import Atom
 from phistack.tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
+from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
 
 COLUMNS = ("word", "lower", "key")
 TAGS = ("O", "B-AGE", "I-AGE", "B-DOCTOR")
@@ -97,7 +97,7 @@ def test_a_template_that_cannot_be_read_is_named_with_its_line(text: str) -> Non
 
 
 def test_the_shipped_sets() -> None:
-    sizes = {name: len(named_templates(name)) for name in template_names()}
+    sizes = {name: len(named_templates(name)) for name in TEMPLATES.names}
     assert sizes["brill24"] == 24
     assert sizes["fntbl37"] == 37
     assert sizes["default"] > 200

@@ -6,7 +6,6 @@ Rounds and sizes are small, for speed; the code that runs is that of the default
 import pickle
 import tomllib
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.evaluation import evaluate_systems
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.language_models import learn_language_models
-from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.settings import PRESETS, EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
@@ -34,7 +33,6 @@ QUICK_SUBMODELS = {"regex": {}, "tbed": {"max_rules": 30}, "crf": {"max_iteratio
 FAST = ("regex", "tbed", "crf")
 PLAIN = SHAPES["one line"]()
 COURTS = Path(__file__).parents[1].parent / "shared" / "corpora"
-PRESETS = sorted(file.name for file in (resources.files("phistack.ensemble.training") / "presets").iterdir())
 
 
 def corpus_of(documents: Any, language: str = "en") -> Any:
@@ -142,7 +140,7 @@ def test_what_is_sent_to_other_processes_can_be_sent() -> None:
     """All that a fit is bound to comes back whole, in whatever way notes are cut and after all was looked at once."""
     from joblib.externals.loky.backend.reduction import dumps
 
-    of_presets = (EngineSettings.preset(name[: -len(".toml")]).features for name in PRESETS)
+    of_presets = (EngineSettings.preset(name).features for name in PRESETS.names)
     for features in (FeatureSettings(), *map(without_taggers, of_presets)):
         tables = FeatureSpace(features).fit(PLAIN)
         for task in tasks_of(quick(), tables, [[0, 1, 2, 3], [4, 5, 6, 7]], unseen=tables[:2]):
@@ -152,13 +150,11 @@ def test_what_is_sent_to_other_processes_can_be_sent() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", PRESETS.names)
 def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any, tmp_path: Path) -> None:
     """The rounds of the network and the rules are fewer, there are no taggers, and no PHI that is left to rules."""
-    reported = tomllib.loads(
-        (resources.files("phistack.ensemble.training") / "presets" / name).read_text(encoding="utf-8")
-    )
-    preset = EngineSettings.preset(name.removesuffix(".toml"))
+    reported = tomllib.loads(PRESETS.text(name))
+    preset = EngineSettings.preset(name)
     fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
     submodels = {name: {**given, **fewer.get(name, {})} for name, given in preset.submodels.items()}
     assert TrainingOptions().jobs == 2
@@ -166,6 +162,10 @@ def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any, t
     features = without_taggers(preset.features, str(tmp_path / "models"))
     stacker = replace(preset.stacker, rule_labels=())
     settings = replace(preset, submodels=submodels, features=features, stacker=stacker)
-    training = train(corpus_of(PLAIN[:2]), settings, jobs=TrainingOptions().jobs)
-    assert set(training.engine.names) == set(reported.get("submodels", preset.submodels))
-    assert len(list(training.engine.annotate(PLAIN))) == len(PLAIN)
+    names = tuple(settings.submodels)
+    engines = [(name,) for name in names] if stacker.alone else [names]
+    for chosen in engines:
+        training = train(corpus_of(PLAIN[:2]), settings.only(chosen), jobs=TrainingOptions().jobs)
+        assert training.engine.names == chosen
+        assert len(list(training.engine.annotate(PLAIN))) == len(PLAIN)
+    assert set(names) == set(reported.get("submodels", preset.submodels))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.ensemble.training.unlabelled import cluster_paths, learn_vectors
+from phistack.ensemble.training.unlabelled import brown_paths, cluster_paths, learn_vectors
+from phistack.features import extras
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
@@ -42,6 +43,27 @@ def test_words_of_the_same_use_are_near(tmp_path: Path) -> None:
     assert at["anna"] @ at["bertha"] > at["anna"] @ at["cough"]
     with pytest.raises(TrainingError, match="no word occurs 9999 times in these 900 notes"):
         learn_vectors(notes, least_count=9999)
+
+
+def test_brown_clusters_join_words_that_stand_between_the_same_words() -> None:
+    pytest.importorskip("brown_clustering")
+    generator = np.random.default_rng(1)
+    names, signs, drugs = ["ann", "bea", "cora", "dan"], ["cough", "fever", "pain"], ["aspirin", "codeine"]
+    text = ["{} has {} and takes {}".format(*map(generator.choice, (names, signs, drugs))) for _ in range(400)]
+    words = [*names, *signs, *drugs, "has", "and", "takes"]
+    paths = dict(zip(words, brown_paths([Document("1", ". ".join(text))], words, 6), strict=True))
+    of_kind = [{paths[word] for word in kind} for kind in (names, signs, drugs)]
+    assert all(len(found) == 1 for found in of_kind) and len(set().union(*of_kind)) == 3
+    assert all(path and not path.strip("01") for path in paths.values()) and len(set(paths.values())) == 6
+    assert not any(a != b and a.startswith(b) for a in paths.values() for b in paths.values()), "a tree"
+
+
+def test_without_its_package_brown_clustering_is_refused_before_it_begins(
+    phistack: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    status, _, error = phistack("vectors", tmp_path / "none", tmp_path / "words", "--brown")
+    assert status == 1 and "Brown clustering needs brown_clustering" in error and "pip install '.[brown]'" in error
 
 
 def test_what_the_command_writes_a_training_reads(phistack: Command, tmp_path: Path) -> None:

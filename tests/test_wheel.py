@@ -92,20 +92,21 @@ import phistack
 from phistack import *
 from phistack.ensemble.command_line.app import main
 from phistack.ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
-from phistack.ensemble.experiments.reproduction import papers, published
-from phistack.submodels.crf.cross_files import cross_file_names, named_crosses
-from phistack.submodels.regex.token_tagger import TokenTagger, token_pattern_names
-from phistack.tbed.templates import named_templates, template_names
+from phistack.ensemble.papers.options import PAPERS
+from phistack.ensemble.papers.reproduction import published
+from phistack.submodels.crf.cross_files import CROSSES, named_crosses
+from phistack.submodels.regex.token_tagger import TOKEN_PATTERNS, TokenTagger
+from phistack.tbed.templates import TEMPLATES, named_templates
 assert Path(phistack.__file__).is_relative_to(sys.path[0])
-assert LABEL_SETS and POLICIES and PRESETS and template_names()
-assert papers() and cross_file_names() and token_pattern_names()
-figures = [published(name) for name in papers()]
-crosses = [named_crosses(name) for name in cross_file_names()]
-taggers = [TokenTagger.of(name, "i2b2-2014", ()) for name in token_pattern_names()]
+assert LABEL_SETS and POLICIES and PRESETS and TEMPLATES.names
+assert PAPERS and CROSSES.names and TOKEN_PATTERNS.names
+figures = [published(name) for name in PAPERS]
+crosses = [named_crosses(name) for name in CROSSES.names]
+taggers = [TokenTagger.of(name, "i2b2-2014", ()) for name in TOKEN_PATTERNS.names]
 labels = [LabelSet.named(name) for name in LABEL_SETS]
 presets = [EngineSettings.preset(name) for name in PRESETS]
 policies = [Policy.named(name) for name in POLICIES]
-templates = [named_templates(name) for name in template_names()]
+templates = [named_templates(name) for name in TEMPLATES.names]
 surrogates = [Deidentifier(Policy.named("surrogate"), labels[0], language, b"k" * 16) for language in ("en", "es")]
 
 notes = synthesize(12, seed=1)

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -25,12 +26,13 @@ from phistack.ensemble.command_line import (
     shipped,
     splitting,
 )
-from phistack.ensemble.command_line.examples import epilog
+from phistack.ensemble.command_line.examples import EXAMPLES, epilog
 from phistack.ensemble.command_line.output import fail, say
 from phistack.ensemble.command_line.wrapper import wrapped
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from phistack.ensemble.tools.version import version_lines
-from phistack.features.errors import PhistackError, place_of
+from phistack.features.errors import PackageError, PhistackError, place_of
+from phistack.features.registry import Registry
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
 
@@ -50,7 +52,6 @@ _COMMANDS = (
     corpora.convert,
     splitting.split,
     corpora.pseudonymise,
-    corpora.egofy,
     corpora.vectors,
     corpora.language_model,
     shipped.engines,
@@ -58,11 +59,8 @@ _COMMANDS = (
     engines.annotate,
     scores.evaluate,
     scores.compare,
-    scores.baseline,
     scores.errors,
     annotation.agreement,
-    annotation.causes,
-    annotation.reader_test,
     engines.explain,
     engines.rules,
     patterns.patterns,
@@ -70,17 +68,35 @@ _COMMANDS = (
     experiments.curve,
     experiments.transfer,
     experiments.tune,
-    experiments.reproduce,
     scores.frontier,
     batch.deidentify,
     batch.audit,
 )
-"""In the order in which `--help` lists them."""
+"""Ours, in the order in which `--help` lists them; those of installed packages follow."""
+
+INSTALLED = Registry("phistack.commands", "command")
+"""Commands of installed packages, each a function whose docstring is its help; none takes the place of one of ours."""
 
 
-for _command in _COMMANDS:
+def _installed(name: str) -> Callable[..., None]:
+    """An installed command, or one that says why it cannot be had."""
+    try:
+        command: Callable[..., None] = INSTALLED.load(name)
+    except PackageError as error:
+        reason = error
+
+        def command() -> None:
+            """Cannot be used: its package is damaged."""
+            raise reason
+
+    return command
+
+
+_OURS = {command.__name__.replace("_", "-"): command for command in _COMMANDS}
+for _name, _command in (_OURS | {name: _installed(name) for name in INSTALLED.names if name not in _OURS}).items():
     # Without a short help, the list of commands would cut the long one.
-    app.command(short_help=_command.__doc__, epilog=epilog(_command.__name__.replace("_", "-")))(wrapped(_command))
+    _examples = epilog(EXAMPLES.get(_name, getattr(_command, "examples", ())))
+    app.command(_name, short_help=_command.__doc__, epilog=_examples)(wrapped(_command))
 
 
 def _show_version(asked: bool) -> None:

@@ -15,6 +15,7 @@ from glob import escape, glob
 from pathlib import Path
 
 from phistack.ensemble.bundles.shipped import shipped_names
+from phistack.features.registry import FileRegistry
 from phistack.submodels.registry import usual_names
 
 _CODE = Path(__file__).parents[2]
@@ -25,10 +26,9 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
     return tuple(sorted({path.stem for path in (_CODE / folder).glob("*.toml")} - {*but}))
 
 
-POLICIES = _tables("ensemble/deidentification/policies")
-PRESETS = _tables("ensemble/training/presets")
-PAPERS = _tables("ensemble/experiments/papers")
-SPACES = _tables("ensemble/experiments/spaces")
+POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies").names
+PRESETS = FileRegistry("presets", "preset", ".toml").names
+SPACES = FileRegistry("search-spaces", "search space", ".toml").names
 LABEL_SETS = _tables("features/label_sets", "mappings")
 ENGINES = shipped_names()
 STRATEGIES = (

@@ -41,10 +41,12 @@ def synthesize(
     language: Annotated[
         str, option("en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
     ] = "en",
-    registers: Annotated[str, option("hospital (notes of a few types) or all (notes of every kind).")] = "hospital",
-    lexicon: Annotated[str, option("With all: whole, train, or test (names and words that train lacks).")] = "whole",
+    registers: Annotated[
+        str, option("hospital (notes of a few types) or all (every register, with noise).")
+    ] = "hospital",
+    lexicon: Annotated[str, option("Names and words: whole, train, or test (those that train lacks).")] = "whole",
     carriers: Annotated[
-        Path | None, option("English notes without identifiers, to be written too, with synthetic ones.")
+        Path | None, option("English notes without identifiers, to write too, with invented ones put in.")
     ] = None,
 ) -> None:
     """Write annotated synthetic notes: English, German, Spanish, Dutch, Norwegian or Swedish."""
@@ -86,30 +88,6 @@ def convert(
     write_notes(corpus, out, format=format)
     say_remarks(corpus)
     say_where(corpus.documents, out)
-
-
-def egofy(
-    source: SourceArgument,
-    out: TargetArgument,
-    *,
-    subject: Annotated[str, option("The full name of the biography's subject.")],
-    gender: Annotated[str, option("male or female: the subject's pronouns.")],
-    language: Annotated[str, option("nl or en.")] = "nl",
-    to: ConvertedFormatOption = "",
-    corpora: CorpusOptions,
-) -> None:
-    """Put a biography into the first person, to use public text in place of private notes; check the result."""
-    from phistack.ensemble.synthesis.egofication import Subject, egofied
-    from phistack.features.formats.corpora import input_path, write_notes
-    from phistack.features.formats.recognise import format_told_by
-
-    whose = Subject(subject, gender)
-    corpus = corpora.read(input_path(source))
-    rewritten = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
-    write_notes(
-        rewritten, out, format=to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source))
-    )
-    say_where(rewritten.documents, out)
 
 
 def pseudonymise(
@@ -164,20 +142,26 @@ def vectors(
     epochs: Annotated[int, option("Passes over the notes.", min=1)] = 5,
     least_count: Annotated[int, option("Words that occur less often are left out.", min=1)] = 5,
     clusters: Annotated[int, option("Number of clusters of words.", min=2)] = 500,
+    brown: Annotated[
+        bool, option("Brown's clusters, from bigrams, instead of those of the vectors; slower.", "--brown")
+    ] = False,
     seed: SeedOption = 0,
     reading: ReadingOptions,
 ) -> None:
     """Learn word vectors and clusters from unannotated notes, for `vectors` and `clusters` under [features]."""
     from phistack.ensemble.training.unlabelled import learn_vectors, write_vectors
+    from phistack.features.extras import need
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
 
     refuse_taken(out)
+    if brown:
+        need("brown_clustering", "brown", "Brown clustering")
     corpus = reading.reader.read(input_path(notes), accept_unknown_labels=True)
     learned = learn_vectors(
         corpus.documents, size=size, window=window, epochs=epochs, least_count=least_count, seed=seed
     )
-    write_vectors(out, learned, n_clusters=clusters)
+    write_vectors(out, learned, n_clusters=clusters, brown=corpus.documents if brown else ())
     say(f"vectors of {len(learned.words)} words are in {out}/vectors.txt, their clusters in {out}/clusters.txt")
     say("both hold words of the notes, also names: protect them as you protect the notes")
 

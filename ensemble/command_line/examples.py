@@ -1,12 +1,15 @@
 """Lines to copy for each command, at least two, shown at the end of its `--help`.
 
-    epilog("audit")     "Examples:" and the lines of the command
+    epilog(EXAMPLES["audit"])     "Examples:" and the lines of the command
 
 A line has at most 76 characters, so that it fits a narrow terminal. A test gives each line to the parser of its
 command, and refuses a command without examples.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 EXAMPLES: dict[str, list[str]] = {}
 """Command -> its lines."""
@@ -21,8 +24,6 @@ phistack convert meddocan renamed --to brat --map-labels nut
 phistack split notes parts --seed 1
 phistack split notes.jsonl parts --by document --stratify
 phistack split notes parts --parts train=80,test=20
-phistack egofy life.txt ego.jsonl --subject 'Mata Hari' --gender female
-phistack egofy a.jsonl b.jsonl --subject 'C. Darwin' --gender male
 phistack pseudonymise notes shared --policy trienes2020 --key-file key
 phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1
 phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN
@@ -46,16 +47,10 @@ phistack evaluate gold annotated --json scores.json
 phistack evaluate gold annotated --allow-missing
 phistack compare gold system-a system-b --criterion spans
 phistack compare gold a b c --json differences.json --latex table.tex
-phistack baseline train dev
-phistack baseline train dev --out baselines
 phistack errors gold --model engine
 phistack errors gold --model engine --json all.json --html errors.html
 phistack agreement annotator-1 annotator-2 --sheet to-see.csv
 phistack agreement a b --json agreement.json --latex table.tex
-phistack causes gold annotated --sheet causes.csv --text
-phistack causes gold annotated --judged causes.csv --latex table7.tex
-phistack reader-test make real pseudonymised test --answers answers.json
-phistack reader-test score answers.json sheet-1.csv sheet-2.csv
 phistack explain note.txt --model english
 phistack explain notes --model engine --text --html why.html
 phistack rules engine --score more-notes
@@ -70,8 +65,6 @@ phistack transfer i2b2 meddocan --out transfer --map-labels nut
 phistack transfer ward-a ward-b ward-c --out transfer --pooled
 phistack tune notes --submodel crf --space space.toml --out tuning
 phistack tune notes --submodel crf --space trienes2020 --out t --trials 50
-phistack reproduce zhao2020 train test --out tables --quick --text
-phistack reproduce berg2019-crf train test --out tables --add others
 phistack frontier notes --model engine
 phistack frontier notes --model engine --out speed --repetitions 5
 phistack deidentify notes clean
@@ -85,6 +78,19 @@ phistack audit clean.jsonl --key-file secret.key
     EXAMPLES.setdefault(_line.split()[1], []).append(_line)
 
 
-def epilog(command: str) -> str:
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def with_examples(*lines: str) -> Callable[[_Command], _Command]:
+    """Let a command of another package have examples at the end of its help."""
+
+    def add(command: _Command) -> _Command:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def epilog(examples: Sequence[str]) -> str:
     """The examples of a command as the end of its help; the mark `\\b` keeps the lines as they are."""
-    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in EXAMPLES.get(command, ()))])
+    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in examples)]) if examples else ""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from phistack.ensemble.command_line.choices import DRAWN, PAPERS, SPACES, SUBMODELS, completing, one_of
+from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, completing, one_of
 from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.command_line.options import (
     CorpusArgument,
@@ -182,59 +181,6 @@ def tune(
     if results.best.number == 0:
         say(f"no trial is better than the settings of {submodel} as they are")
     say(f"train with the best settings: phistack train CORPUS --model BUNDLE --config {out / 'settings.toml'}")
-    say(_KEPT.format(kept))
-
-
-def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER", help=f"{one_of(PAPERS)}.", show_default=False, autocompletion=completing(PAPERS)
-        ),
-    ],
-    corpus: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes to train on.", show_default=False)],
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="Annotated notes to score on.", show_default=False)],
-    out: OutOption,
-    *,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and steps, and no taggers: minutes.")] = False,
-    only_right: Annotated[
-        str, typer.Option(metavar="SUBMODEL", help="In zhao2020, table 7 has the places where this one alone is right.")
-    ] = "tbed",
-    text: Annotated[bool, typer.Option("--text", help="Show the text of the notes in table 7.")] = False,
-    annotated: Annotated[
-        bool, typer.Option("--annotated", help="Write the test notes too, as the system annotates them.")
-    ] = False,
-    with_curve: Annotated[
-        bool, typer.Option("--curve/--no-curve", help="Draw the learning curve too, where the paper has one: longest.")
-    ] = True,
-    add: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="In berg2019-*, further annotated notes that are learned from too, for the rows of added corpora; "
-            "twice for two corpora.",
-            show_default=False,
-        ),
-    ] = None,
-    training: TrainingOptions,
-) -> None:
-    """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
-    with stage("reading the notes"):
-        from phistack.ensemble.experiments.reproduction import published, reproduce, settings_of, write_reproduction
-
-        published(paper)
-        if training.preset not in ("", paper):
-            raise SettingsError(f"the tables of {paper} are made with its own preset; leave out --preset")
-        notes, other, settings = _read(replace(training, preset=paper), corpus, test)
-        assert other is not None
-        further = [training.read(path, notes.label_set) for path in add or ()]
-    kept = _kept(training, out)
-    found = write_reproduction(out, lambda: reproduce(
-        paper, notes, other, settings_of(paper, settings, quick=quick), quick=quick, only_right=only_right, text=text,
-        annotated=annotated, curve=with_curve, added=further, jobs=training.jobs, cache=kept,
-    ))  # fmt: skip
-    for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):
-        console().print(table.rich())
-    say(f"the tables as text and for LaTeX, and all figures, were written to {out}")
     say(_KEPT.format(kept))
 
 

@@ -66,7 +66,7 @@ ModelChoiceOption = Annotated[
 NewModelOption = Annotated[Path, option("The bundle to make: a folder, or a file .zip.", "--model")]
 OutOption = Annotated[Path, option("The folder to make.", "--out")]
 SubmodelsOption = Annotated[
-    str, option(f"Names separated by commas: {','.join(SUBMODELS)}.", "--submodels", names=SUBMODELS, after=",")
+    str, option(f"Names separated by commas: {', '.join(SUBMODELS)}.", "--submodels", names=SUBMODELS, after=",")
 ]
 SubsetOption = Annotated[
     str, option("Use only these submodels, separated by commas.", "--submodels", names=SUBMODELS, after=",")

@@ -23,7 +23,7 @@ from phistack.ensemble.command_line.options import (
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
 from phistack.ensemble.tools.comma_lists import comma_list
-from phistack.features.writing import new_folder, refuse_taken, write_new
+from phistack.features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
     from phistack.features.documents import Corpus
@@ -54,36 +54,6 @@ def evaluate(
     if json_file:
         write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
     print_report(report, console())
-
-
-def baseline(
-    training: Annotated[Path, typer.Argument(metavar="TRAIN", help="Annotated notes.", show_default=False)],
-    test: Annotated[Path, typer.Argument(metavar="TEST", help="Others, to be scored on.", show_default=False)],
-    *,
-    out: Annotated[
-        Path | None, typer.Option(help="A folder to make, with TEST as each baseline annotates it.", show_default=False)
-    ] = None,
-    corpora: CorpusOptions,
-) -> None:
-    """Score what any engine must beat: PHI of the training notes looked up again, if unambiguous or by usual label."""
-    from phistack.ensemble.evaluation import evaluate_systems
-    from phistack.ensemble.evaluation.tables import Table, TableRow, share
-    from phistack.ensemble.experiments.entity_baselines import entity_baselines
-    from phistack.features.formats import write_corpus
-
-    if out:
-        refuse_taken(out)
-    learned, gold = _read(corpora, [training, test])
-    found = entity_baselines(learned, gold)
-    reports = evaluate_systems(gold, found)
-    if out:
-        format = corpora.reading.reader.format_of(test)
-        with new_folder(out) as folder:
-            for name, corpus in found.items():
-                write_corpus(corpus, folder / name.replace(" ", "-"), format=format)
-    rows: list[TableRow] = [(name, *map(share, report.strict.measures.values())) for name, report in reports.items()]
-    title = f"Baselines by entity, strict, on {len(gold)} notes"
-    console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title).rich())
 
 
 def compare(

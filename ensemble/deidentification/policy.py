@@ -36,13 +36,13 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.deidentification.kinds import KINDS, kind_of
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from phistack.features.registry import FileRegistry
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 
@@ -59,7 +59,7 @@ RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879
 (Department of Health and Human Services, Guidance Regarding Methods for De-identification, 2012)."""
 
 _OLDEST_AGES = ("90+", "89")
-_POLICIES = resources.files("phistack.ensemble.deidentification") / "policies"
+POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +148,12 @@ class Policy:
         """A policy that phistack ships; :raises SettingsError: for a name without one."""
         if name not in cls.names():
             raise SettingsError(f"{no_such('policy', name, cls.names())}, or give a TOML file")
-        return cls._from_table(name, tomllib.loads((_POLICIES / f"{name}.toml").read_text(encoding="utf-8")))
+        return cls._from_table(name, tomllib.loads(POLICIES.text(name)))
 
     @staticmethod
     def names() -> tuple[str, ...]:
-        """The policies that phistack ships."""
-        return tuple(sorted(e.name.removesuffix(".toml") for e in _POLICIES.iterdir() if e.name.endswith(".toml")))
+        """The policies that phistack and installed packages ship."""
+        return POLICIES.names
 
     @classmethod
     def from_toml(cls, path: Path) -> Policy:

@@ -61,7 +61,9 @@ class Table:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=self.title or None, title_justify="left", caption=self.note or None, caption_justify="left")
+        # As `Text`, so that brackets in a note are not taken for markup.
+        note = Text(self.note, style="table.caption") if self.note else None
+        table = Table(title=self.title or None, title_justify="left", caption=note, caption_justify="left")
         table.box, table.collapse_padding, table.pad_edge = box.SIMPLE_HEAD, True, False
         for number, column in enumerate(map(_cell, self.columns)):
             is_text = number < self.n_texts

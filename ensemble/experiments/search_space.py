@@ -8,7 +8,7 @@
     trials = 250                                      how many are drawn where nothing else is said
     validation = 20                                   percent of the patients that all trials are scored on
 
-    space = SearchSpace.named("trienes2020")          a shipped one, or the path of one's own
+    space = SearchSpace.named("trienes2020")          an installed one, or the path of one's own
     space.sampled(30, seed=0)                         30 times a value of each, as {"c2": 0.0312, ...}
 
 Random search (Bergstra and Bengio 2012) by scikit-learn's `ParameterSampler` over the distributions of SciPy.
@@ -19,15 +19,17 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
 from phistack.features.errors import SettingsError
+from phistack.features.registry import FileRegistry
 from phistack.features.suggestions import no_such
 from phistack.features.user_files import file_named, read_toml
 
-_SHIPPED = resources.files("phistack.ensemble.experiments") / "spaces"
+SPACES = FileRegistry("search-spaces", "search space", ".toml")
+"""Search spaces by name; all are of installed packages."""
+
 _SEARCH = "search"
 
 _KEYS = ("from", "to", "scale")
@@ -67,13 +69,13 @@ class SearchSpace:
 
     @classmethod
     def named(cls, name: str) -> SearchSpace:
-        """A shipped space, or that of a file.
+        """An installed space, or that of a file.
 
-        :param name: of a shipped one, or the path of a file.
+        :param name: one of `SPACES`, or the path of a file.
         :raises SettingsError: naming the file and what is wrong in it.
         """
-        if name in {file.name.removesuffix(".toml") for file in _SHIPPED.iterdir()}:
-            return cls.from_dict(tomllib.loads((_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")))
+        if name in SPACES.names:
+            return cls.from_dict(tomllib.loads(SPACES.text(name)))
         with file_named("the search space", Path(name)):
             return cls.from_dict(read_toml(Path(name)))
 

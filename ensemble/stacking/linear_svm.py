@@ -9,7 +9,7 @@ of two vectors, however many candidates it was trained on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -60,6 +60,12 @@ class LinearSVM:
         svc = LinearSVC(C=c, dual=False, intercept_scaling=_INTERCEPT_SCALING, max_iter=10_000)
         svc.fit((rows - mean) / scale, is_phi)
         return cls(mean, scale, svc.coef_[0], float(svc.intercept_[0]))
+
+    @classmethod
+    def of_weights(cls, weights: Sequence[float], intercept: float) -> Self:
+        """One that is not trained; a weight for each feature as it is."""
+        n_features = len(weights)
+        return cls(np.zeros(n_features), np.ones(n_features), np.array(weights), intercept)
 
     def margins(self, rows: Floats) -> Floats:
         """Signed distances from the boundary, `(n_rows,)`; positive is PHI."""

@@ -25,13 +25,14 @@ from phistack.ensemble.stacking.calibration_curve import calibrated, calibration
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
 from phistack.ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
 from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.linear_svm import LinearSVM
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import MetaFeatures
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms
-from phistack.ensemble.stacking.svm import KERNELS, SvmSettings, fit_svm
+from phistack.ensemble.stacking.svm import KERNELS, LinearSettings, Svm, SvmSettings, fit_svm
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
@@ -40,6 +41,8 @@ from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.suggestions import no_such
 
 _LOG = logging.getLogger("phistack")
+_CERTAIN = (50.0, 0.0)
+"""The curve of a stacker of one submodel: what that chose is PHI, all else is not."""
 
 
 class Stacker:
@@ -103,7 +106,7 @@ class Stacker:
             self.forms_ = SurfaceForms.of(tables, wrong)
         self.figures_: dict[str, float] = {}
         best = -1.0
-        for kernel in kernels or KERNELS[self.settings.kernel]:
+        for kernel in () if self.settings.alone else kernels or KERNELS[self.settings.kernel]:
             machines = list(machines_out_of_fold(rows, is_phi, folds, kernel, extremes))
             margins = margins_of(machines, rows, folds)
             calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
@@ -114,7 +117,14 @@ class Stacker:
             if f1 > best:
                 best, self.kernel_, self.calibration_, self.threshold_ = f1, kernel, calibration, threshold
                 self.folds_, self.machines_, best_probabilities = folds, machines, probabilities
-        self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
+        self.svm_: Svm
+        if self.settings.alone:
+            self.svm_ = LinearSVM.of_weights([2.0 * name.startswith("vote:") for name in self.features_.columns], -1.0)
+            self.kernel_, self.calibration_, self.threshold_ = LinearSettings(0.0), _CERTAIN, 0.5
+            self.folds_, self.machines_ = folds, [self.svm_] * len(folds)
+            best_probabilities = [calibrated(self.svm_.margins(of_note), _CERTAIN) for of_note in rows]
+        else:
+            self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         weighed = self._weighed(tables, pools, best_probabilities, in_training=True)
         self.choices_ = recall_choices(pools, weighed, gold, self.threshold_)
         decisions = [decided(pool, found, self.threshold_) for pool, found in zip(pools, weighed, strict=True)]

@@ -27,6 +27,7 @@ class StackerSettings:
     :param rule_labels: labels that are not learned, as rules find them after all else; see
         `ensemble.stacking.merged_rules`.
     :param rules_file: path of a user's own patterns for these, added to the shipped ones.
+    :param alone: whether what the one submodel of the engine chose is accepted as it is, without an SVM.
     """
 
     features: str = "log-odds"
@@ -37,6 +38,7 @@ class StackerSettings:
     beta: float = 1.0
     rule_labels: tuple[str, ...] = ()
     rules_file: str = ""
+    alone: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rule_labels", tuple(self.rule_labels))

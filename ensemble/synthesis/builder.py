@@ -5,22 +5,20 @@
     builder.phi("Young", "DOCTOR")
     builder.build()    ("seen by Dr. Young", (Span(12, 17, "DOCTOR"),))
 
-Letter case and typing errors are applied to each piece before it is added, and line breaks take the place of blanks,
-so that offsets are right by construction.
+Typing errors are applied to each piece before it is added, so that offsets are right by construction. What scanners,
+exports and line ends do to the whole text is in `noise`.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from phistack.features.documents import Span
 
 _LONG_WORD = re.compile(r"\b[a-z]{6,}\b")
-_NAME_LABELS = frozenset(("PATIENT", "DOCTOR"))
-_MISTYPED_LABELS = _NAME_LABELS | {"HOSPITAL", "CITY", "STREET", "PROFESSION"}
 _ARTICLE_AT_END = re.compile(r"\b[Aa] $")
 _ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
 _SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
@@ -30,14 +28,12 @@ _SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
 class Style:
     """How one note is typed.
 
-    :param case: `upper` or `lower` for the whole note, `lower names` for names only, or empty.
-    :param width: characters after which lines are broken; 0 for never.
+    :param small_names: whether names are in small letters.
     :param word_errors: the share of long words with a typing error.
     :param name_errors: the share of names with a typing error.
     """
 
-    case: str = ""
-    width: int = 0
+    small_names: bool = False
     word_errors: float = 0.0
     name_errors: float = 0.0
 
@@ -45,10 +41,9 @@ class Style:
 class TextBuilder:
     """Collects literal text and PHI.
 
-    :param style: letter case, line width and typing errors.
-    :param rng: decides where the errors fall.
-    :param names: the labels of names, which are in small letters where the style says so.
-    :param mistyped: the labels of what may have typing errors.
+    :param rng: decides which words have errors.
+    :param names: the labels of names.
+    :param mistyped: the labels of PHI that may have typing errors.
     :param english: whether `a` becomes `an` before a vowel.
     """
 
@@ -56,8 +51,8 @@ class TextBuilder:
         self,
         style: Style,
         rng: random.Random,
-        names: Collection[str] = _NAME_LABELS,
-        mistyped: Collection[str] = _MISTYPED_LABELS,
+        names: Collection[str] = (),
+        mistyped: Collection[str] = (),
         english: bool = True,
     ) -> None:
         self.style = style
@@ -71,33 +66,27 @@ class TextBuilder:
         """Add text that is not PHI."""
         if self._english:
             text = _ARTICLE_BEFORE_VOWEL.sub(r"\1n ", text)
-        typed = _LONG_WORD.sub(self._maybe_mistyped, text)
-        self._add(self._cased(typed))
+        self._add(_LONG_WORD.sub(self._maybe_mistyped, text))
 
     def phi(self, text: str, label: str) -> None:
         """Add PHI; an article before it becomes `an` where the PHI is said with a vowel (an 80-year-old)."""
         if self._english and self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
-            self._pieces[-1] = self._pieces[-1][:-1] + self._cased("n ")
+            self._pieces[-1] = self._pieces[-1][:-1] + "n "
             self._length += 1
         if label in self._mistyped and self.rng.random() < self.style.name_errors:
             text = mistype(text, self.rng)
-        text = self._cased(text)
-        if label in self._names and self.style.case == "lower names":
+        if label in self._names and self.style.small_names:
             text = text.lower()
         self._spans.append(Span(self._length, self._length + len(text), label))
         self._add(text)
 
     def build(self) -> tuple[str, tuple[Span, ...]]:
-        """The text, with lines broken at the width of the style, and its spans."""
-        text, spans = "".join(self._pieces), tuple(self._spans)
-        return (_broken(text, spans, self.style.width) if self.style.width else text), spans
+        """The text and its spans."""
+        return "".join(self._pieces), tuple(self._spans)
 
     def _add(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
-
-    def _cased(self, text: str) -> str:
-        return {"upper": text.upper(), "lower": text.lower()}.get(self.style.case, text)
 
     def _maybe_mistyped(self, word: re.Match[str]) -> str:
         return mistype(word[0], self.rng) if self.rng.random() < self.style.word_errors else word[0]
@@ -117,19 +106,3 @@ def mistype(word: str, rng: random.Random) -> str:
             word[:at] + word[at] + word[at:],
         )
     )
-
-
-def _broken(text: str, spans: Sequence[Span], width: int) -> str:
-    """Turn single blanks outside spans into line breaks, so that few lines pass the width; the length stays."""
-    within = {at for span in spans for at in range(span.start, span.end)}
-    characters = list(text)
-    start = blank = 0
-    for at, character in enumerate(text):
-        if character == "\n":
-            start = at + 1
-        elif character == " " and at not in within and text[at - 1] != " " and text[at + 1 : at + 2] != " ":
-            blank = at
-        if at - start >= width and blank > start:
-            characters[blank] = "\n"
-            start = blank + 1
-    return "".join(characters)

@@ -1,11 +1,11 @@
-"""Plain clinical prose that carries invented identifiers.
+"""Plain clinical prose with invented identifiers put in.
 
-    carry(notes, seed=7)        the same notes, annotated, about patients who never lived
+    carry(notes, seed=7)        the same notes, annotated, about invented patients
 
-Real prose shows an engine how much of a note is no PHI, which no template can. The notes must have no identifiers but a
-few names: persons after a title or with two known names are replaced by invented ones, wherever they stand in the note;
+Real prose shows an engine how much of a note is no PHI, which no template can. The notes must have no identifiers
+except a few names. Persons after a title or with two known names are replaced by invented ones in the whole note;
 dates, ages and weekdays are marked as they are; a sentence with another word that may be a name, a place or an employer
-is left out. Then lines and sentences of the templates are strewn in, with all that identifies.
+is left out. Then lines and sentences of the templates, with identifiers of all kinds, are inserted.
 """
 
 from __future__ import annotations
@@ -15,18 +15,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from itertools import count
 
-from phistack.ensemble.synthesis.builder import TextBuilder
-from phistack.ensemble.synthesis.dates import FULL_FORMATS
 from phistack.ensemble.synthesis.grammar import Placeholder
-from phistack.ensemble.synthesis.notes import Telling, spoken_words, style, write_template
-from phistack.ensemble.synthesis.people import Patient, invent_patient
-from phistack.ensemble.synthesis.phi import Scene
-from phistack.ensemble.synthesis.templates import templates
+from phistack.ensemble.synthesis.noise import Marked
+from phistack.ensemble.synthesis.notes import NoteWriter, style, with_noise
+from phistack.ensemble.synthesis.patients import Patient, invent_patient
 from phistack.features.columns.gazetteers import Gazetteers
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus, Document
 from phistack.features.labels import LabelSet
 
 _NAME = r"[A-Z][a-z]+(?:['’-][A-Z][a-z]+)*"
@@ -43,7 +39,7 @@ _MARKED = {
         r"\b(?:\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day(?=s?\b)|(?:19|20)\d\d(?!\w))"
     ),
 }
-"""Label -> what is marked as it stands."""
+"""Label -> text that is marked and kept."""
 _LEFT_OUT = re.compile(
     r"\b(?:works? (?:as|for|at|in)|job|employed|retired|occupation|profession"
     r"|January|February|March|April|June|July|August|September|October|November|December"
@@ -60,6 +56,8 @@ _THE_PATIENT = re.compile(
 _COLUMNS = {"first": ("first_name",), "last": ("last_name",), "place": ("city", "region", "country")}
 """Kind of name -> the lists that hold them."""
 _LINES = ("history", "findings", "plan")
+_TYPE = "discharge"
+"""The note type whose templates are inserted."""
 _AFTER_LINE, _AFTER_SENTENCE, _NAMED = 0.10, 0.05, 0.15
 """How often a line or sentence of the templates follows one of the note, and the patient is named."""
 _WITHOUT_MORE = 0.3
@@ -68,10 +66,10 @@ _WITHOUT_MORE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Knowledge:
-    """What can be known of words.
+    """What lists of names and the notes say about words.
 
     :param names: kind (`first`, `last` or `place`) -> names, in lower case.
-    :param words: that stand in small letters somewhere in the notes.
+    :param words: words that occur in small letters in the notes.
     """
 
     names: Mapping[str, frozenset[str]] = field(repr=False)
@@ -79,7 +77,7 @@ class _Knowledge:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> _Knowledge:
-        """What lists and texts tell."""
+        """From the gazetteers, and the texts of all notes."""
         lists = Gazetteers.of_language("en").to_dict()
         names = {
             kind: frozenset(name.casefold() for column in columns for name in lists[column])
@@ -88,26 +86,26 @@ class _Knowledge:
         return cls(names, frozenset(w for text in texts for w in _WORD.findall(text) if w.islower()))
 
     def is_full_name(self, first: str, last: str, *, surely: bool) -> bool:
-        """Whether two words with a capital are a given and a family name; :param surely: whether the second is one."""
+        """Whether two capitalised words are a given and a family name; :param surely: whether the second is one."""
         given, family = first.casefold(), last.casefold()
         known = given in self.names["first"] and family in self.names["last"] and family not in self.words
         return (surely or known) and given not in self.words
 
     def is_strange(self, word: str) -> bool:
-        """Whether a word never stands in small letters, and is no day of the week."""
+        """Whether a word never occurs in small letters, and is no day of the week."""
         return word.casefold() not in self.words and not _MARKED["DATE"].fullmatch(word)
 
     def may_identify(self, word: str) -> bool:
-        """Whether a word with a capital, of which nothing else is known, may be a name or a place."""
+        """Whether a capitalised word may be a name or a place."""
         known = word.casefold().removesuffix("'s").removesuffix("’s")
         return known not in self.words and any(known in names for names in self.names.values())
 
 
 def carry(notes: Sequence[Document], *, seed: int = 0, copies: int = 1) -> Corpus:
-    """Annotated notes in the label set of i2b2 2014, made of English ones without identifiers.
+    """Annotated notes in the label set of i2b2 2014, made from English ones without identifiers.
 
-    :param notes: any spans that they have are not looked at.
-    :param copies: how many of each note are made, of other patients.
+    :param notes: their spans are ignored.
+    :param copies: how many of each note are made, about different patients.
     :returns: documents named `NOTE-COPY`, those of one note in one group.
     """
     knowledge = _Knowledge.of([note.text for note in notes])
@@ -119,19 +117,16 @@ def carry(notes: Sequence[Document], *, seed: int = 0, copies: int = 1) -> Corpu
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
-def _carried(note: Document, copy: int, knowledge: _Knowledge, seed: int) -> tuple[str, tuple[Span, ...]]:
+def _carried(note: Document, copy: int, knowledge: _Knowledge, seed: int) -> Marked:
     rng = random.Random(f"{seed}/carrier/{note.id}/{copy}")
     patient = _fitting_patient(note.text, rng)
-    day = patient.first_visit
-    scene = Scene(patient, day, day - timedelta(days=rng.randint(1, 14)), rng, rng.choice(FULL_FORMATS))
-    builder = TextBuilder(style(rng.random() < 0.2, rng), rng)
-    told = Telling(builder, scene, spoken_words(patient), lambda part: templates(part, "discharge"))
-    _Carrier(told, _persons(note.text, knowledge), knowledge, rng.random() < _WITHOUT_MORE).write(note.text)
-    return builder.build()
+    writer = NoteWriter.begun(patient, _TYPE, patient.first_visit, rng, style(rng.random() < 0.2, rng))
+    _Carrier(writer, _persons(note.text, knowledge), knowledge, rng.random() < _WITHOUT_MORE).write(note.text)
+    return with_noise(*writer.builder.build(), rng, "hospital")
 
 
 def _fitting_patient(text: str, rng: random.Random) -> Patient:
-    """A patient of the sex of whom the note speaks."""
+    """A patient of the sex that the pronouns of the note have."""
     said = {sex: len(pattern.findall(text)) for sex, pattern in _PRONOUNS.items()}
     wanted = max(said, key=said.__getitem__)
     patients = (invent_patient(number, seed=rng.getrandbits(32)) for number in count(100))
@@ -139,7 +134,7 @@ def _fitting_patient(text: str, rng: random.Random) -> Patient:
 
 
 def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
-    """Each word that names a person of the note -> what stands for it; the patient is whom it names most."""
+    """Each word that names a person of the note -> its placeholder; the person named most is the patient."""
     last: Counter[str] = Counter()
     found: dict[str, Placeholder] = {}
     doctors: set[str] = set()
@@ -156,9 +151,9 @@ def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
     patients = [name for name, _ in last.most_common() if name not in doctors]
     for name in last:
         if name in doctors:
-            found[name] = Placeholder("DOCTOR", "other", "lastname")
+            found[name] = Placeholder("COLLEAGUE", "", "lastname")
         else:
-            found[name] = Placeholder("PATIENT", "" if name == patients[0] else "relative", "lastname")
+            found[name] = Placeholder("PATIENT" if name == patients[0] else "RELATIVE", "", "lastname")
     return found
 
 
@@ -167,43 +162,43 @@ class _Carrier:
     """Writes one note.
 
     :param persons: as `_persons` finds them.
-    :param bare: whether nothing is strewn in.
+    :param bare: whether nothing is inserted.
     """
 
-    told: Telling
+    writer: NoteWriter
     persons: Mapping[str, Placeholder] = field(repr=False)
     knowledge: _Knowledge = field(repr=False)
     bare: bool
 
     def write(self, text: str) -> None:
         """Write the whole note."""
-        rng = self.told.scene.rng
+        rng = self.writer.scene.rng
         if not self.bare:
-            self._strew("header", rng.randint(0, 6))
+            self._insert("header", rng.randint(0, 6))
         for sentence in _SENTENCE.findall(text):
             if sentence == "\n":
-                self.told.builder.literal("\n")
+                self.writer.builder.literal("\n")
                 self._maybe(_AFTER_LINE, "", "\n")
             elif not self._is_left_out(sentence):
                 self._write(sentence)
                 if sentence.endswith((". ", "? ")):
                     self._maybe(_AFTER_SENTENCE, "", " ")
         if not self.bare:
-            self.told.builder.literal("\n")
-            self._strew("closing", rng.randint(0, 2))
+            self.writer.builder.literal("\n")
+            self._insert("closing", rng.randint(0, 2))
 
     def _maybe(self, share: float, before: str, after: str) -> None:
-        if not self.bare and self.told.scene.rng.random() < share:
-            self._strew(self.told.scene.rng.choice(_LINES), 1, after)
+        if not self.bare and self.writer.scene.rng.random() < share:
+            self._insert(self.writer.scene.rng.choice(_LINES), 1, after)
 
-    def _strew(self, part: str, number: int, after: str = "\n") -> None:
-        pool = self.told.pool(part)
-        for template in self.told.scene.rng.choices(pool, [template.weight for template in pool], k=number):
-            write_template(template.text, self.told)
-            self.told.builder.literal(after)
+    def _insert(self, part: str, number: int, after: str = "\n") -> None:
+        pool = self.writer.pool(part)
+        for template in self.writer.scene.rng.choices(pool, [template.weight for template in pool], k=number):
+            self.writer.write(template.text)
+            self.writer.builder.literal(after)
 
     def _is_left_out(self, sentence: str) -> bool:
-        """Whether a sentence may identify somebody by a word that is not replaced."""
+        """Whether a sentence may identify a person by a word that is not replaced."""
         if _LEFT_OUT.search(sentence):
             return True
         if any(self.knowledge.is_strange(match["word"]) for match in _PLACE.finditer(sentence)):
@@ -213,21 +208,21 @@ class _Carrier:
 
     def _write(self, sentence: str) -> None:
         """A sentence with its persons replaced and its dates and ages marked."""
-        rng, end = self.told.scene.rng, 0
+        rng, end = self.writer.scene.rng, 0
         if not self.bare and rng.random() < _NAMED and (match := _THE_PATIENT.match(sentence)):
-            write_template("{Mr} [[PATIENT:last]]", self.told)
+            self.writer.write("{Mr} [[PATIENT:last]]")
             end = match.end()
         for start, stop, what in self._found(sentence):
             if start < end:
                 continue
-            self.told.builder.literal(sentence[end:start])
+            self.writer.builder.literal(sentence[end:start])
             if isinstance(what, Placeholder):
-                for text, label in self.told.scene.pieces(what):
-                    self.told.builder.phi(text, label)
+                for text, label in self.writer.scene.pieces(what):
+                    self.writer.builder.phi(text, label)
             else:
-                self.told.builder.phi(sentence[start:stop], what)
+                self.writer.builder.phi(sentence[start:stop], what)
             end = stop
-        self.told.builder.literal(sentence[end:])
+        self.writer.builder.literal(sentence[end:])
 
     def _found(self, sentence: str) -> list[tuple[int, int, Placeholder | str]]:
         return sorted(self._finds(sentence), key=lambda found: (found[0], -found[1]))

@@ -1,10 +1,10 @@
 """The notation of templates.
 
-    [[DOCTOR]]              PHI: the label
-    [[DOCTOR.pcp:last]]     PHI: the label, the role of the person, place or day, and the form in which it is written
+    [[DOCTOR]]              PHI: its kind
+    [[DATE.birth:full]]     PHI: its kind, the role of the person, place or day, and the form in which it is written
     {drug}                  an entry of the vocabulary, or a word that fits the patient (`{He}`, `{his}`, `{Mr}`)
     {drug_cap}              the same with a capital letter
-    (left|right)            one of the alternatives; brackets without a bar stand for themselves
+    (left|right)            one of the alternatives; brackets without a bar are literal
     <60-90>, <0.6-1.4>      a number in the range, ends included, with as many decimals as its lower end
     \\n                      a line break
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from phistack.features.errors import SettingsError
 
 _NOTATION = re.compile(
-    r"\[\[(?P<label>[A-Z-]+)(?:\.(?P<role>\w+))?(?::(?P<form>\w+))?\]\]"
+    r"\[\[(?P<kind>[A-Z-]+)(?:\.(?P<role>\w+))?(?::(?P<form>\w+))?\]\]"
     r"|\{(?P<word>\w+)\}"
     r"|\((?P<alternatives>[^()]*\|[^()]*)\)"
     r"|<(?P<low>\d+(?:\.\d+)?)-(?P<high>\d+(?:\.\d+)?)>"
@@ -31,9 +31,9 @@ _NOTATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """Where PHI goes: its label, whose or which it is, and how it is written."""
+    """A place for PHI: its kind, whose or which it is, and how it is written."""
 
-    label: str
+    kind: str
     role: str = ""
     form: str = ""
 
@@ -45,14 +45,14 @@ def placeholders(template: str) -> tuple[Placeholder, ...]:
     """The PHI that a template names, those inside alternatives included."""
     outer = [m for m in _NOTATION.finditer(template)]
     inner = [p for m in outer if m["alternatives"] for p in placeholders(m["alternatives"])]
-    return (*(_placeholder(m) for m in outer if m["label"]), *inner)
+    return (*(_placeholder(m) for m in outer if m["kind"]), *inner)
 
 
 def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
-    """Choose among all that a template leaves open, except the PHI.
+    """Choose everything that a template leaves open, except the PHI.
 
     :param template: one template, in the notation above.
-    :param words: vocabulary: the name in braces -> what may stand there.
+    :param words: vocabulary: the name in braces -> its entries.
     :param rng: makes every choice.
     :returns: literal text and placeholders in turn; no two literals follow each other.
     :raises SettingsError: if the template names an unknown vocabulary.
@@ -71,7 +71,7 @@ def _expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Rando
     for match in _NOTATION.finditer(template):
         yield template[end : match.start()]
         end = match.end()
-        if match["label"]:
+        if match["kind"]:
             yield _placeholder(match)
         elif match["word"]:
             yield from _vocabulary_entry(match["word"], words, rng)
@@ -89,13 +89,13 @@ def _number(low: str, high: str, rng: random.Random) -> str:
 
 
 def _placeholder(match: re.Match[str]) -> Placeholder:
-    return Placeholder(match["label"], match["role"] or "", match["form"] or "")
+    return Placeholder(match["kind"], match["role"] or "", match["form"] or "")
 
 
 def _vocabulary_entry(name: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
     entries = words.get(name.removesuffix("_cap"))
     if not entries:
-        raise SettingsError(f"a template names the vocabulary {name}, which vocabulary.toml does not have")
+        raise SettingsError(f"a template names the vocabulary {name}, which words.toml does not have")
     pieces = expand(rng.choice(entries), words, rng)
     if name.endswith("_cap") and isinstance(pieces[0], str):
         pieces[0] = pieces[0][:1].upper() + pieces[0][1:]

@@ -1,79 +1,107 @@
 """Names of people of many origins, and the forms in which notes write them.
 
-    name = invent_name("de", "F", rng)       LocalName(first="Ayşe", surnames=("Yıldız",), origin="turkish")
-    name.parts("formal", rng)                [("last", "Yıldız"), ("", ", "), ("first", "Ayşe")]
+    name = invent_name("de", "F", rng)       Name(first="Ayşe", surnames=("Yıldız",), origin="turkish")
+    name.parts("formal", rng, {})            [("last", "Yıldız"), ("", ", "), ("first", "Ayşe")]
+    invent_person("M", "test", rng, origin="korean").written("formal", rng)    with names that no training note has
 
-The table `[origins]` of `templates/LANGUAGE/world.toml` says how frequent which origin is. An origin is `own` (the
-lists `[names]` of the language), a locale of Faker, one of `templates/origins.toml`, which has names of languages in
-other scripts as they are written in Europe, or `abroad`: any of the origins of English notes.
+The table `[origins]` of `templates/LANGUAGE/world.toml` says how frequent each origin is. An origin is `own` (the lists
+`[names]` of the language), a locale of Faker, one of `templates/origins.toml`, which has names of languages in other
+scripts as they are written in Europe, or `abroad`: one of the 29 of `templates/en/origins.toml`.
+
+Forms are in `templates/forms.toml`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.synthesis.grammar import expand
 from phistack.ensemble.synthesis.lexicon import is_held_out, lists_of
-from phistack.ensemble.synthesis.persons import invent_person
 from phistack.ensemble.synthesis.templates import table
+from phistack.features.letters import fold, without_accents
 
 if TYPE_CHECKING:
     from faker import Faker
 
-_FORMS: Mapping[str, Sequence[str]] = {
-    "full": ("first", " ", "last"),
-    "formal": ("last", ", ", "first"),
-    "upper": ("capitals", " ", "first"),
-    "filed": ("capitals", ", ", "initial"),
-    "indexed": ("last", ", ", "initial"),
-    "first": ("first",),
-    "last": ("last",),
-    "initialled": ("initial", " ", "last"),
-    "letters": ("letters",),
-    "dotted": ("dotted",),
-    "genitive": ("first genitive",),
-}
-"""Form of a name -> its parts, and what stands between them."""
-
 _SECOND = "ABCEFGHJKLMPRSTW"
-"""Initials of second names."""
+_SUFFIXES = ("Jr.", "Jr", "Sr.", "III", "II", "IV")
+_WORDLIKE, _MIXED, _PLAIN, _CROSSED = 0.15, 0.12, 0.35, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class LocalName:
+class Name:
     """A name.
 
     :param surnames: one, or as many as the language has.
-    :param origin: the key of `[origins]` from which it comes.
+    :param origin: from which it comes.
+    :param middle: an initial, or empty.
+    :param nick: the name among friends; the first name if there is no shorter one.
+    :param suffix: such as `Jr.`, or empty.
+    :param turned: whether the full name is written with the surname first.
     """
 
     first: str = field(repr=False)
     surnames: tuple[str, ...] = field(repr=False)
     origin: str
+    middle: str = field(default="", repr=False)
+    nick: str = field(default="", repr=False)
+    suffix: str = ""
+    turned: bool = False
 
-    def parts(self, form: str, rng: random.Random) -> list[tuple[str, str]]:
-        """The name in one form: parts `first`, `last` or `letters` with their text; what stands between has no part.
+    @property
+    def last(self) -> str:
+        """All surnames."""
+        return " ".join(self.surnames)
 
-        :param form: a key of `_FORMS`, or empty for any of the usual ones.
+    def parts(self, form: str, rng: random.Random, forms: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+        """The name in one form, in parts `first`, `last` or `letters` with their text; separators have an empty part.
+
+        :param form: empty for one of the usual ones; `upper`, `lower`, or another form with one of these and `_`
+            before it.
+        :param forms: those of the language, beside or instead of `templates/forms.toml`.
         """
-        last = " ".join(self.surnames)
-        said = {
-            "first": ("first", self.first),
-            "last": ("last", last if form != "last" or rng.random() < 0.6 else self.surnames[0]),
-            "initial": (
-                "first",
-                rng.choice(("{}.", "{}.", "{}.{}.", "{}. {}.")).format(self.first[0], rng.choice(_SECOND)),
-            ),
-            "capitals": ("last", last.upper()),
-            "dotted": ("last", f"{last[0].upper()}."),
-            "letters": ("letters", self.first[0] + _initials(last)),
-            "first genitive": ("first", self.first + ("" if self.first[-1] in "sxzß" else "s")),
-        }
-        return [said.get(part, ("", part)) for part in _FORMS[form or rng.choice(("full", "full", "last"))]]
+        case, _, rest = form.partition("_")
+        if case in ("upper", "lower"):
+            return [(part, getattr(text, case)()) for part, text in self.parts(rest or "full", rng, forms)]
+        known = {**table("forms"), **forms}
+        turned = self.turned and form == "full"
+        pattern = rng.choice(known["turned" if turned else form or "usual"])
+        return list(self._filled(pattern, rng))
+
+    def written(self, form: str, rng: random.Random, language: str = "en") -> str:
+        """The text of `parts`, with the forms of a language."""
+        return "".join(text for _, text in self.parts(form, rng, table(f"{language}/world").get("forms", {})))
+
+    def _filled(self, pattern: str, rng: random.Random) -> Iterator[tuple[str, str]]:
+        middle = f" {self.middle}." if self.middle and rng.random() < 0.6 else ""
+        suffix = f"{rng.choice((', ', ' '))}{self.suffix}" if self.suffix and rng.random() < 0.6 else ""
+        parts = {
+            "first": ("first", self.first), "given": ("first", self.first + middle),
+            "nick": ("first", self.nick or self.first),
+            "f": ("first", self.first[0].upper()), "m": ("first", self.middle or rng.choice(_SECOND)),
+            "genitive": ("first", self.first + ("" if self.first[-1] in "sxzß" else "s")),
+            "last": ("last", self.last), "surname": ("last", self.surnames[0]), "family": ("last", self.last + suffix),
+            "l": ("last", self.last[0].upper()), "letters": ("letters", _initials(self.last)),
+        }  # fmt: skip
+        if "{letters}" in pattern:  # all letters together are one mention
+            yield "letters", pattern.format(**{name: text for name, (_, text) in parts.items()})
+            return
+        for before, name, case, _ in Formatter().parse(pattern):
+            if before:
+                yield "", before
+            if name:
+                part, text = parts[name]
+                yield part, {"u": text.upper(), "p": plain(text)}.get(case or "", text)
+
+
+def plain(text: str) -> str:
+    """The letters and digits of a text in small letters without accents; `x` if it has none."""
+    return "".join(sign for sign in fold(text) if sign.isascii() and sign.isalnum()) or "x"
 
 
 def _initials(surname: str) -> str:
@@ -84,7 +112,7 @@ def _initials(surname: str) -> str:
     return "".join(particles) + of_name[0][0].upper()
 
 
-def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "whole") -> LocalName:
+def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "whole") -> Name:
     """A name of a woman (`F`) or man (`M`), of an origin as frequent as the language says.
 
     :param lexicon: one of `ensemble.synthesis.lexicon.LEXICONS`.
@@ -92,25 +120,36 @@ def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "who
     world = table(f"{language}/world")
     origins = world["origins"]
     origin = rng.choices(list(origins), list(origins.values()))[0]
-    n_surnames = world.get("surnames", 1) if origin == "own" or "_" in origin else 1
+    name = _named(origin, sex, world, language, rng, lexicon)
+    words = lists_of(f"{language}/world", "wordlike", lexicon)
+    if words and rng.random() < _WORDLIKE:
+        name = replace(name, first=rng.choice(words[sex]))
+    if words and rng.random() < _WORDLIKE:
+        name = replace(name, surnames=(rng.choice(words["last"]),))
+    middle = rng.choice(_SECOND) if rng.random() < world.get("middle", 0) else ""
+    suffix = rng.choice(_SUFFIXES) if sex == "M" and rng.random() < world.get("suffix", 0) else ""
+    return replace(name, middle=middle, suffix=suffix)
+
+
+def _named(origin: str, sex: str, world: Mapping[str, Any], language: str, rng: random.Random, lexicon: str) -> Name:
     if origin == "abroad":
-        person = invent_person(sex, lexicon, rng)
-        return LocalName(person.first, (person.last,), person.origin)
+        return invent_person(sex, lexicon, rng)
+    n_surnames = world.get("surnames", 1) if origin == "own" or "_" in origin else 1
     if "_" in origin:
-        faker = faker_of_locale(origin, rng)
+        faker = faker_of(origin, rng)
         given = faker.first_name_female if sex == "F" else faker.first_name_male
-        surnames = (_drawn(lambda: _surname(faker), lexicon) for _ in range(n_surnames))
-        return LocalName(_drawn(given, lexicon), tuple(surnames), origin)
+        surnames = tuple(_drawn(lambda: _surname(faker), lexicon) for _ in range(n_surnames))
+        return Name(_drawn(given, lexicon), surnames, origin)
     lists = lists_of(*((f"{language}/world", "names") if origin == "own" else ("origins", origin)), lexicon)
     inside = lists_of(f"{language}/world", "inside", lexicon)
     first, *surnames_made = (
         "".join(map(str, expand(rng.choice(lists[key]), inside, rng))) for key in (sex, *("last",) * n_surnames)
     )
-    return LocalName(first, tuple(surnames_made), origin)
+    return Name(first, tuple(surnames_made), origin)
 
 
 def _drawn(draw: Callable[[], str], lexicon: str) -> str:
-    """What is drawn first of what the lexicon has, or after many draws whatever comes."""
+    """The first draw that the lexicon has, or after many draws the last."""
     drawn = [draw()]
     while lexicon != "whole" and is_held_out(drawn[-1]) != (lexicon == "test") and len(drawn) < 50:
         drawn.append(draw())
@@ -122,7 +161,7 @@ def _surname(faker: Faker) -> str:
     return " ".join(reversed(faker.last_name().split(", ")))
 
 
-def faker_of_locale(locale: str, rng: random.Random) -> Faker:
+def faker_of(locale: str, rng: random.Random) -> Faker:
     """Faker of a locale, seeded by the next number of `rng`."""
     faker = _faker(locale)
     faker.seed_instance(rng.getrandbits(32))
@@ -134,3 +173,51 @@ def _faker(locale: str) -> Faker:
     from faker import Faker
 
     return Faker(locale)
+
+
+def origins_abroad() -> tuple[str, ...]:
+    """The origins of `templates/en/origins.toml`."""
+    return tuple(table("en/origins"))
+
+
+def invent_person(sex: str, lexicon: str, rng: random.Random, *, origin: str = "") -> Name:
+    """A name of one of the 29 origins of `templates/en/origins.toml`.
+
+    :param origin: of both names; drawn by the shares of the table if it is empty, and then some people have names of
+        two origins.
+    """
+    origins: Mapping[str, Any] = table("en/origins")
+    of_family = origin or rng.choices(list(origins), [rows["share"] for rows in origins.values()])[0]
+    of_given = of_family if origin or rng.random() > _MIXED else rng.choice(list(origins))
+    rows, key = origins[of_family], "female" if sex == "F" else "male"
+    first = _crossed(lists_of("en/origins", of_given, lexicon)[key], lexicon, rng)
+    last = _family(of_family, sex, rows, lexicon, rng)
+    if rng.random() < _PLAIN:
+        first, last = without_accents(first), without_accents(last)
+    nick = rng.choice(table("en/nicknames").get(first, [first]))
+    turned = rng.random() < rows.get("family_first", 0) and of_given == of_family
+    return Name(first, (last,), of_family, nick=nick, turned=turned)
+
+
+def _crossed(pool: Sequence[str], lexicon: str, rng: random.Random) -> str:
+    """A name of a list or, in training, now and then one crossed from two of it: no list of names is whole."""
+    one = rng.choice(pool)
+    if lexicon == "test" or rng.random() > _CROSSED:
+        return one
+    other = rng.choice(pool)
+    crossed = one[: len(one) // 2 + 1] + other[len(other) // 2 + 1 :].lower()
+    return crossed if crossed.isalpha() and len(crossed) > 3 and not is_held_out(crossed) else one
+
+
+def _family(origin: str, sex: str, rows: Mapping[str, Any], lexicon: str, rng: random.Random) -> str:
+    pool = lists_of("en/origins", origin, lexicon)["family"]
+    one = _of_sex(_crossed(pool, lexicon, rng), sex, rows)
+    return f"{one}{rng.choice(rows['joints'])}{rng.choice(pool)}" if rng.random() < rows.get("double", 0) else one
+
+
+def _of_sex(family: str, sex: str, rows: Mapping[str, Any]) -> str:
+    endings: Mapping[str, str] = rows.get("feminine", {}) if sex == "F" else {}
+    for ending, of_woman in endings.items():
+        if family.endswith(ending):
+            return family.removesuffix(ending) + of_woman
+    return family

@@ -1,7 +1,7 @@
-"""What scanners, exports and hurried typists do to a note, in any language; spans stay exact.
+"""What scanners, exports and hurried typists do to a note, in any language, with exact spans.
 
     noisy(text, spans, ("scan",), rng)                     "Seen by Dr. Young" -> "Seen by Dr. Y0ung"
-    rewritten("ab c", spans, ["a", "b", "", "C"])          ("abC", spans where they are now)
+    rewritten("ab c", spans, ["a", "b", "", "C"])          ("abC", the spans at their new places)
 
     upper, lower    the whole note in one case
     scan            letters read for others that look alike, blanks lost and added
@@ -10,10 +10,10 @@
     hard wrap       the same, but never within PHI
     spaced          blanks doubled, empty lines added
     typing          letters swapped, left out or doubled in words that are no PHI
-    accents lost    `é` is `e`, as many a system stores it
+    accents lost    `é` becomes `e`, as in many systems
 
-Every kind says for each code point what stands in its place; `rewritten` alone reckons offsets, and trims blanks off a
-span's ends. No kind empties a span.
+Every kind gives one piece of text for each code point; only `rewritten` computes offsets, and removes blanks at the
+ends of spans. No kind empties a span.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from phistack.features.letters import without_accents
 Marked = tuple[str, tuple[Span, ...]]
 """A text and its spans."""
 Rewriting = Callable[[str, Sequence[Span], random.Random], list[str]]
-"""What gives, for a text and its spans, one piece for each code point."""
+"""From a text and its spans to one piece for each code point."""
 
 _LOOK_ALIKE: Mapping[str, tuple[str, ...]] = {
     **{"l": ("1", "I", "|"), "I": ("l", "1"), "1": ("l",), "O": ("0",), "0": ("O",), "o": ("0", "c")},
@@ -42,7 +42,7 @@ _WIDTHS = (40, 60, 72, 80, 100)
 
 
 def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> Marked:
-    """Put a piece in the place of each code point.
+    """Replace each code point by a piece.
 
     :param pieces: as many as the text has code points; a piece may be empty or long.
     :returns: the new text and all spans, without blanks at their ends.
@@ -52,10 +52,16 @@ def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> Marked
         raise ValueError(f"there are {len(pieces)} pieces for {len(text)} code points")
     at = list(accumulate(map(len, pieces), initial=0))
     new = "".join(pieces)
-    return new, tuple(_trimmed(new, at[span.start], at[span.end], span.label) for span in spans)
+    return new, tuple(_without_blanks(new, at[span.start], at[span.end], span.label) for span in spans)
 
 
-def _trimmed(text: str, start: int, end: int, label: str) -> Span:
+def trimmed(text: str, spans: Sequence[Span]) -> Marked:
+    """The text without white space at its ends."""
+    start = len(text) - len(text.lstrip())
+    return text.strip(), tuple(Span(span.start - start, span.end - start, span.label) for span in spans)
+
+
+def _without_blanks(text: str, start: int, end: int, label: str) -> Span:
     written = text[start:end]
     if not written.strip():
         raise ValueError(f"nothing is left of a span with the label {label}")
@@ -63,10 +69,10 @@ def _trimmed(text: str, start: int, end: int, label: str) -> Span:
 
 
 def noisy(text: str, spans: Sequence[Span], kinds: Iterable[str], rng: random.Random) -> Marked:
-    """Put noise of some kinds over a note, one after the other.
+    """Apply noise of some kinds to a note, one after the other.
 
     :param kinds: names in `NOISE`.
-    :param rng: decides where it falls.
+    :param rng: decides where.
     :returns: the new text and its spans, as many as there were and in the same order.
     """
     marked = text, tuple(spans)
@@ -119,7 +125,7 @@ def _hard_wrapped(text: str, spans: Sequence[Span], rng: random.Random) -> list[
 
 
 def _broken(text: str, kept: Iterable[int], width: int) -> list[str]:
-    """Turn the last blank before each width into a line end, unless it stands where blanks are kept."""
+    """Turn the last blank before each width into a line end, except the blanks that are kept."""
     pieces, kept, start, blank = list(text), frozenset(kept), 0, -1
     for at, character in enumerate(text):
         if character == "\n":
@@ -154,4 +160,4 @@ NOISE: Mapping[str, Rewriting] = {
     "typing": _mistyped,
     "accents lost": _without_accents,
 }
-"""Kind -> what it puts in the place of each code point."""
+"""Kind -> how it rewrites."""

@@ -56,10 +56,11 @@ def code_digest(*packages: str) -> str:
 
 
 def _adding() -> list[str]:
-    """The packages, or modules, of others that add to phistack."""
+    """The packages, or modules, that add to phistack; of phistack itself the room that does so."""
     every = metadata.entry_points()
     added = (entry for group in every.groups if group.startswith("phistack.") for entry in every.select(group=group))
-    return sorted({entry.module.partition(".")[0] for entry in added} - {"phistack"})
+    parts = (entry.module.split(".") for entry in added)
+    return sorted({".".join(names[: 3 if names[0] == "phistack" else 1]) for names in parts})
 
 
 def _code_of(name: str) -> Iterator[tuple[str, Path]]:

@@ -101,6 +101,8 @@ def prepared(
     :param added: further notes to learn from, which are in no fold; their tables follow those of the corpus.
     """
     settings.check()
+    if folds:
+        settings.check_stacking()
     documents = learned_documents(settings.grouped(corpus), settings)
     added = without_labels(added, settings.stacker.rule_labels)
     if not any(document.spans for document in documents):

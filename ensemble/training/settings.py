@@ -27,7 +27,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +37,15 @@ from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.limited_regex import LimitedRegex
+from phistack.features.registry import FileRegistry
 from phistack.features.saved_files import same_type
-from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.suggestions import did_you_mean
 from phistack.features.user_files import file_named, read_toml
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
+
+PRESETS = FileRegistry("presets", "preset", ".toml")
+"""Settings by name; all are of installed packages, those of published systems of `ensemble.papers`."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
@@ -50,7 +53,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file")
+_LATER_STACKING = ("rule_labels", "rules_file", "alone")
 _MOST = 8
 """A stacker is trained for each subset of the submodels, and twice as many for each further one."""
 _LONGEST = 100
@@ -137,6 +140,14 @@ class EngineSettings:
         """See that all submodels can be trained so; :raises SettingsError: if one cannot, before anything is read."""
         for name, given in self.submodels.items():
             new_submodel(name, given).check(self.features)
+
+    def check_stacking(self) -> None:
+        """See that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
+        if self.stacker.alone and len(self.submodels) > 1:
+            raise SettingsError(
+                f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with "
+                "--submodels, or set alone = false under [stacker]"
+            )
 
     @property
     def unsplit(self) -> str:
@@ -232,11 +243,7 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _preset(name: str) -> dict[str, Any]:
     """The table of a preset; one that is `like` another, or several, is merged over these."""
-    folder = resources.files("phistack.ensemble.training") / "presets"
-    names = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    if name not in names:
-        raise SettingsError(no_such("preset", name, names))
-    table = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(PRESETS.text(name))
     like = table.pop("like", [])
     others = map(_preset, [like] if isinstance(like, str) else like)
     return reduce(merged, [*others, table])

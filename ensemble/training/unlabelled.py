@@ -4,9 +4,9 @@
     write_vectors(Path("words"), learned, n_clusters=500)        words/vectors.txt and words/clusters.txt
 
 `[features]` of a training names these files as `vectors` and `clusters`. Words are learned under their normal forms, in
-small letters with digits as 0. The clusters are those of the vectors and not Brown's own, which come from bigrams:
-k-means makes them, and a tree over their centres (agglomerative) gives each its string of 0 and 1, so that those with
-a long prefix in common are near each other, as Brown's are. Both files hold words of the notes.
+small letters with digits as 0. The clusters are Brown's own (1992), which come from bigrams, where `brown` asks for
+them; otherwise those of the vectors: k-means makes them, and a tree over their centres (agglomerative) gives each its
+string of 0 and 1, so that clusters with a long common prefix are near each other. Both files hold words of the notes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.tools.progress import progress, stage
 from phistack.features.arrays import Floats32
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.representations import k_means
@@ -31,6 +31,8 @@ from phistack.features.plain_view import plain_view
 from phistack.features.writing import new_folder
 
 _NOTES_AT_ONCE = 256
+_BROWN_SMOOTHING = 1e-3
+"""Added to the count of each bigram, so that there is none without a logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +97,19 @@ def learn_vectors(
     return LearnedVectors(words, [model.wv.get_vecattr(word, "count") for word in words], model.wv.vectors)
 
 
-def write_vectors(folder: Path, learned: LearnedVectors, *, n_clusters: int = 500) -> None:
+def write_vectors(
+    folder: Path, learned: LearnedVectors, *, n_clusters: int = 500, brown: Sequence[Document] = ()
+) -> None:
     """Write `vectors.txt`, as word2vec does, and `clusters.txt`, as Brown's program does, both or neither.
 
+    :param brown: the notes from whose bigrams the clusters are made; without them they are made from the vectors.
     :raises SettingsError: if the folder is taken.
     :raises StorageError: if the disk refuses.
     """
     vectors = (
         f"{word} {' '.join(f'{x:.6g}' for x in row)}\n" for word, row in zip(learned.words, learned.rows, strict=True)
     )
-    paths = cluster_paths(learned.rows, n_clusters)
+    paths = brown_paths(brown, learned.words, n_clusters) if brown else cluster_paths(learned.rows, n_clusters)
     clusters = (f"{bits}\t{word}\t{n}\n" for bits, word, n in zip(paths, learned.words, learned.counts, strict=True))
     with new_folder(folder) as part:
         with (part / "vectors.txt").open("w", encoding="utf-8") as file:
@@ -134,3 +139,32 @@ def cluster_paths(rows: Floats32, n_clusters: int) -> list[str]:
         left, right = tree.children_[node - n_found].tolist()
         paths[left], paths[right] = paths[node] + "0", paths[node] + "1"
     return [paths[number] for number in numbers.tolist()]
+
+
+def brown_paths(documents: Sequence[Document], words: Sequence[str], n_clusters: int) -> list[str]:
+    """The way from the root to the Brown cluster of each word, by the package brown-clustering.
+
+    It takes time with the number of words times the square of that of the clusters.
+
+    :raises MissingResourceError: if the package is not installed.
+    """
+    need("brown_clustering", "brown", "Brown clustering")
+    from brown_clustering import BigramCorpus, BrownClustering
+
+    known = set(words)
+    sentences = [[word for word in sentence if word in known] for sentence in _Sentences(documents)]
+    clustering = BrownClustering(BigramCorpus(sentences, alpha=_BROWN_SMOOTHING), n_clusters)
+    ranked = clustering.corpus.ranks()
+    # What its `train` does, with our progress.
+    with progress("clustering words", total=len(ranked)) as advance:
+        for word, _ in ranked:
+            clustering.helper.append_cluster([word])
+            if clustering.helper.m > n_clusters:
+                clustering.merge_best()
+            advance("")
+    # Merges so far are within clusters; those that follow are the tree above them, whose bits come first.
+    within = {word: len(code) for word, code in clustering.codes().items()}
+    for _ in range(clustering.helper.m - 1):
+        clustering.merge_best()
+    codes = clustering.codes()
+    return [codes[word][: len(codes[word]) - within.get(word, 0)] if word in codes else "0" for word in words]

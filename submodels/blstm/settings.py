@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.errors import SettingsError
+from phistack.features.extras import need
 from phistack.features.suggestions import no_such
 from phistack.features.tags import SCHEMES
 from phistack.submodels.base import refuse_beyond
@@ -158,7 +159,7 @@ class BlstmSettings:
         self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
 
     def check(self, features: FeatureSettings | None = None) -> None:
-        """See `Submodel.check`."""
+        """See `Submodel.check`; :raises MissingResourceError: if a training lacks its trainer."""
         refuse_beyond(_LIMITS, self, "the BLSTM-CNN-CRF")
         if not all(1 <= width <= 22 for width in self.kernels):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
@@ -170,6 +171,9 @@ class BlstmSettings:
             raise SettingsError(no_such("optimiser of the BLSTM-CNN-CRF", self.optimiser, _OPTIMISERS))
         if self.trainer not in _TRAINERS:
             raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
+        if self.trainer == "tensorflow" and features is not None:
+            # A trained network, of which no features are given, does without.
+            need("tensorflow", "tensorflow", "the network's trainer `tensorflow`")
         if self.contextual and features is not None and not features.language_models:
             raise SettingsError(NO_LANGUAGE_MODELS)
 

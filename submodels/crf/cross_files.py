@@ -1,7 +1,7 @@
 """Files of feature crosses, one a line.
 
     read_crosses("word[-1] & word[0]\nstem[0]")       ((("word", -1), ("word", 0)), (("stem", 0),))
-    named_crosses("zhao2020")                         the crosses of a shipped file, or of a file of one's own
+    named_crosses("zhao2020")                         the crosses of an installed file, or of a file of one's own
 
 A column stands with its offset in tokens, as in the templates of TBED; `#` begins a comment.
 """
@@ -9,31 +9,28 @@ A column stands with its offset in tokens, as in the templates of TBED; `#` begi
 from __future__ import annotations
 
 import re
-from importlib import resources
 from pathlib import Path
 
 from phistack.features.errors import SettingsError
+from phistack.features.registry import FileRegistry
 from phistack.features.regular_files import read_regular
 from phistack.features.user_files import file_named
 from phistack.submodels.crf.templates import Cross
 
-_FOLDER = resources.files("phistack.submodels.crf") / "crosses"
+CROSSES = FileRegistry("crosses", "file of feature crosses", ".txt")
+"""Files by name; all are of installed packages."""
+
 _READ = re.compile(r"([a-z]\w*)\[(-?\d{1,3})\]")
-
-
-def cross_file_names() -> tuple[str, ...]:
-    """The files that phistack ships."""
-    return tuple(sorted(file.name.removesuffix(".txt") for file in _FOLDER.iterdir() if file.name.endswith(".txt")))
 
 
 def named_crosses(name: str) -> tuple[Cross, ...]:
     """The crosses of a file.
 
-    :param name: of a shipped file, or the path of one.
+    :param name: one of `CROSSES`, or the path of a file.
     :raises SettingsError: if it cannot be read, with the number of the line.
     """
-    if name in cross_file_names():
-        return read_crosses((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
+    if name in CROSSES.names:
+        return read_crosses(CROSSES.text(name))
     with file_named("the file of feature crosses", Path(name)):
         return read_crosses(read_regular(Path(name)).decode("utf-8"))
 

@@ -4,24 +4,27 @@
     tagger.tag(tables)       for each note one tag a token: "at Mercy Hospital" gives O O I-HOSPITAL
 
 A pattern counts where it begins and ends with tokens. Its first token gets the tag B or I that the pattern carries, the
-others get I; of patterns that match one token the first in the file counts. Shipped is table 1 of Zhao 2020.
+others get I; of patterns that match one token the first in the file counts.
+Those of table 1 of Zhao 2020 are in `ensemble/papers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 
 from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import BundleError, SettingsError
+from phistack.features.registry import FileRegistry
 from phistack.features.regular_files import read_regular
 from phistack.features.tags import OUTSIDE
 from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, saved_patterns
 
-_FOLDER = resources.files("phistack.submodels.regex") / "initial"
+TOKEN_PATTERNS = FileRegistry("token-patterns", "file of token patterns", ".toml")
+"""Files by name; all are of installed packages."""
+
 _TAGS = ("B", "I")
 
 
@@ -44,7 +47,7 @@ class TokenTagger:
     def of(cls, name: str, label_set: str, labels: Collection[str]) -> TokenTagger:
         """The patterns that have a label here.
 
-        :param name: of a shipped file, or the path of one.
+        :param name: one of `TOKEN_PATTERNS`, or the path of a file.
         :param label_set: of the notes; empty for one without a name, in which patterns keep the labels that it knows.
         :param labels: that the notes have.
         :raises SettingsError: if the file cannot be used.
@@ -72,21 +75,16 @@ class TokenTagger:
     @classmethod
     def from_toml(cls, text: str) -> TokenTagger:
         """What `to_toml` gave; :raises BundleError: if it is not that."""
-        shipped = [pattern for name in token_pattern_names() for pattern in _patterns(name)]
+        shipped = [pattern for name in TOKEN_PATTERNS.names for pattern in _patterns(name)]
         try:
             return cls(saved_patterns(text, shipped))
         except SettingsError as error:
             raise BundleError(f"the patterns of TBED's initial tagger cannot be used: {error}") from None
 
 
-def token_pattern_names() -> tuple[str, ...]:
-    """The files that phistack ships."""
-    return tuple(sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml")))
-
-
 def _patterns(name: str) -> list[Pattern]:
-    if name in token_pattern_names():
-        return parse_patterns((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), shipped=True)
+    if name in TOKEN_PATTERNS.names:
+        return parse_patterns(TOKEN_PATTERNS.text(name), shipped=True)
     with file_named("the file of token patterns", Path(name)):
         patterns = parse_patterns(read_regular(Path(name)).decode("utf-8"), path=Path(name))
         for pattern in patterns:

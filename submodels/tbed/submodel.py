@@ -36,7 +36,7 @@ from phistack.tbed.notes import Notes
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from phistack.tbed.settings import LearnerSettings
 from phistack.tbed.tagger import Tagged, Tagger
-from phistack.tbed.templates import RuleTemplate, named_templates, read_templates, restricted, template_names
+from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
@@ -168,7 +168,7 @@ class TbedSubmodel(TbedSettings, Submodel):
 
     def _templates(self, space: FeatureSpace) -> tuple[RuleTemplate, ...]:
         """The templates whose columns there are."""
-        if self.templates in template_names():
+        if self.templates in TEMPLATES.names:
             templates = (*named_templates(self.templates), *_of_further(space.further_columns(())))
         else:
             try:
@@ -176,7 +176,7 @@ class TbedSubmodel(TbedSettings, Submodel):
             except (OSError, ValueError):
                 raise SettingsError(
                     f"{self.templates} is neither a readable template file nor a built-in set of templates: "
-                    f"{', '.join(template_names())}"
+                    f"{', '.join(TEMPLATES.names)}"
                 ) from None
             templates = read_templates(text, self.templates)
         kept = restricted(templates, space.columns)

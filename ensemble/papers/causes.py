@@ -1,0 +1,216 @@
+"""Why a system is wrong: the nine causes of Trienes et al. (2020, table 7), computed where they can be.
+
+    found = wrong_spans(gold, system)
+    found[0].cause                      "Abbreviation"; empty where only a person can say
+    causes_sheet(found)                 CSV with a column `cause` for a person to fill in or correct
+    found = judged(found, path)         with the causes of the sheet that came back
+    causes_table(found)                 how many false negatives and false positives have each cause
+
+Each wrong span has one cause. Which of the nine are computed, and how, `CAUSES` says; whether a span is ambiguous or
+debatable only a person can say. It needs two annotations and no engine: `phistack errors` looks at the other side,
+what the submodels of an engine proposed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from phistack.ensemble.evaluation.pairing import pair, vocabulary
+from phistack.ensemble.evaluation.tables import Table, TableRow, strong
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.features.documents import Corpus, Span
+from phistack.features.errors import SettingsError
+from phistack.features.letters import fold
+from phistack.features.sheets import read_sheet, sheet
+from phistack.features.suggestions import no_such
+from phistack.features.tokens import Tokeniser
+
+SIDES = ("missed", "false")
+"""False negatives and false positives."""
+
+
+class Cause(NamedTuple):
+    """One of the nine.
+
+    :param group: as the paper's table has them.
+    :param paper: how many false negatives and false positives it has there; `None` where it prints none.
+    """
+
+    name: str
+    group: str
+    paper: tuple[int | None, int]
+
+
+_MODEL, _ANNOTATION = "model", "annotation or preprocessing"
+CAUSES = (
+    # At most five letters, all of them capitals, with full stops or without.
+    Cause("Abbreviation", _MODEL, (65, 28)),
+    Cause("Ambiguity", _MODEL, (15, 7)),
+    Cause("Debatable", _MODEL, (7, 4)),
+    # Gold and system differ by articles at the beginning only.
+    Cause("Prefix", _MODEL, (10, 10)),
+    # Every word is a word of the language, in the notes or in our list.
+    Cause("Common language", _MODEL, (35, 9)),
+    Cause("Other reason", _MODEL, (275, 159)),
+    # False, and gold marks the same string so elsewhere, and nothing here.
+    Cause("Missing annotation", _ANNOTATION, (None, 33)),
+    # The gold span begins or ends with a blank, comma, colon or semicolon.
+    Cause("Annotation error", _ANNOTATION, (21, 18)),
+    # The gold span begins or ends within a token.
+    Cause("Tokenization error", _ANNOTATION, (41, 20)),
+)
+"""In the order of the paper's table; those with a remark are computed as it says."""
+
+_TO_BE_JUDGED = "to be judged by a person"
+_COLUMNS = ("document", "wrong", "start", "end", "label", "cause")
+_ABBREVIATION = re.compile(r"(?:[^\W\d_]\.?){1,5}")
+_EDGES = " \t\r\n\u00a0,;:"
+_WORD = re.compile(r"[^\W\d_]+")
+_ARTICLES = {
+    "en": "the a an",
+    "nl": "de het een 't",
+    "es": "el la los las un una",
+    "sv": "den det de en ett",
+    "de": "der die das den dem des ein eine",
+    "fr": "le la les un une l'",
+}
+
+
+class WrongSpan(NamedTuple):
+    """A gold span that the system does not have, or one of the system that gold does not have; a row of the sheet.
+
+    :ivar side: `missed` or `false`.
+    :ivar cause: one of the nine, or empty.
+    :ivar text: of the span.
+    """
+
+    document: str
+    side: str
+    start: int
+    end: int
+    label: str
+    cause: str = ""
+    text: str = ""
+
+    def __repr__(self) -> str:
+        return f"WrongSpan{(*self[:-1],)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedNote:
+    """What the causes of wrong spans are read off."""
+
+    text: str = field(repr=False)
+    gold: Sequence[Span]
+    system: Sequence[Span]
+    bounds: frozenset[int]
+    articles: re.Pattern[str]
+    in_gold: frozenset[tuple[str, str]] = field(repr=False)
+    is_word: Callable[[str], bool]
+
+    def of(self, span: Span) -> str:
+        """The text of a span."""
+        return self.text[span.start : span.end]
+
+
+def wrong_spans(gold: Corpus, system: Corpus, *, allow_missing: bool = False) -> list[WrongSpan]:
+    """All wrong spans in the order of the notes, with their causes where these can be computed.
+
+    :param gold: the reference; its notes also say which words are words of the language.
+    :raises EvaluationError: as for `evaluate`.
+    :raises LabelError: if a span carries a label that neither label set knows.
+    """
+    language = gold.label_set.language
+    pairs = pair(gold, system, vocabulary(gold.label_set, system.label_set), allow_missing=allow_missing).pairs
+    strings = frozenset((p.gold.text[phi.start : phi.end], phi.label) for p in pairs for phi in p.gold.phi)
+    articles = re.compile(rf"(?:(?:{'|'.join(_ARTICLES.get(language, 'the').split())})\s+)+", re.IGNORECASE)
+    is_word = WordCounts.of(gold.documents, language).is_word
+    found: list[WrongSpan] = []
+    for p in pairs:
+        starts, ends = Tokeniser("liu")(p.gold.text)
+        marked, found_there = ([Span(phi.start, phi.end, phi.label) for phi in s.phi] for s in (p.gold, p.system))
+        bounds = frozenset((*starts.tolist(), *ends.tolist()))
+        note = _JudgedNote(p.gold.text, marked, found_there, bounds, articles, strings, is_word)
+        found += sorted(_wrong(p.id, note), key=lambda wrong: (*wrong[2:5], wrong.side))
+    return found
+
+
+def _wrong(document: str, note: _JudgedNote) -> Iterator[WrongSpan]:
+    for side, own, others in (("missed", note.gold, note.system), ("false", note.system, note.gold)):
+        for span in sorted({*own}.difference(others)):
+            near = [other for other in others if other.overlaps(span)]
+            cause = _cause(side, span, near, note)
+            yield WrongSpan(document, side, span.start, span.end, span.label, cause, note.of(span))
+
+
+def _cause(side: str, span: Span, near: Sequence[Span], note: _JudgedNote) -> str:
+    """The first cause that is true; `near` are the spans of the other side that overlap it."""
+    annotated = [span] if side == "missed" else near
+    words = _WORD.findall(note.of(span))
+    tests: Mapping[str, bool] = {
+        "Tokenization error": any(not {s.start, s.end} <= note.bounds and not _is_frayed(s, note) for s in annotated),
+        "Annotation error": any(_is_frayed(s, note) for s in annotated),
+        "Prefix": any(_differ_by_article(span, other, note) for other in near),
+        "Missing annotation": side == "false" and not near and (note.of(span), span.label) in note.in_gold,
+        "Abbreviation": note.of(span).isupper() and _ABBREVIATION.fullmatch(note.of(span)) is not None,
+        "Common language": bool(words) and all(note.is_word(fold(word)) for word in words),
+    }
+    return next((cause for cause, is_so in tests.items() if is_so), "")
+
+
+def _is_frayed(span: Span, note: _JudgedNote) -> bool:
+    return note.text[span.start] in _EDGES or note.text[span.end - 1] in _EDGES
+
+
+def _differ_by_article(one: Span, other: Span, note: _JudgedNote) -> bool:
+    """Whether the longer of two spans is the shorter one with articles before it."""
+    shorter, longer = sorted((one, other), key=lambda span: span.end - span.start)
+    before = note.text[longer.start : shorter.start]
+    return one.end == other.end and one.label == other.label and note.articles.fullmatch(before) is not None
+
+
+def causes_sheet(wrong: Iterable[WrongSpan], *, with_text: bool = False) -> str:
+    """The wrong spans as CSV, with their causes as far as they were computed."""
+    columns = (*_COLUMNS, "text") if with_text else _COLUMNS
+    return sheet(columns, (w[: len(columns)] for w in wrong))
+
+
+def judged(wrong: Sequence[WrongSpan], path: Path) -> list[WrongSpan]:
+    """The wrong spans with the causes that a person gave in a sheet; an empty cell leaves what was computed.
+
+    :raises SettingsError: if the sheet cannot be read, names another cause, or has a row that is no error of these.
+    """
+    what = "the sheet of causes"
+    by_key = {tuple(map(str, w[:5])): w for w in wrong}
+    known = {cause.name.casefold(): cause.name for cause in CAUSES}
+    given: dict[tuple[str, ...], str] = {}
+    for number, row in enumerate(read_sheet(path, what, _COLUMNS), 2):
+        key = tuple(row[column] for column in _COLUMNS[:-1])
+        if key not in by_key:
+            raise SettingsError(f"{what} {path}, line {number}: this is no error of these annotations; write it anew")
+        if row["cause"] and row["cause"].casefold() not in known:
+            raise SettingsError(f"{what} {path}, line {number}: {no_such('cause', row['cause'], known.values())}")
+        given[key] = known.get(row["cause"].casefold(), "")
+    return [w._replace(cause=given.get(key) or w.cause) for key, w in by_key.items()]
+
+
+def causes_table(wrong: Sequence[WrongSpan]) -> Table:
+    """How many false negatives and false positives have each cause, and their shares, as in the paper's table 7."""
+    counts = Counter((w.cause or _TO_BE_JUDGED, w.side) for w in wrong)
+    totals = Counter(w.side for w in wrong)
+
+    def row(name: str, paper: Sequence[int | None] = (None, None)) -> TableRow:
+        figures = ((counts[name, side], totals[side]) for side in SIDES)
+        ours = (cell for n, total in figures for cell in (str(n), f"{100 * n / max(total, 1):.1f} %"))
+        return (name, *ours, *("" if n is None else str(n) for n in paper))
+
+    sections = [[row(c.name, c.paper) for c in CAUSES if c.group == group] for group in (_MODEL, _ANNOTATION)]
+    every = (strong("all"), str(totals["missed"]), "", str(totals["false"]), "", "469", "288")
+    columns = ("cause", "missed", "part", "false", "part", "paper, missed", "paper, false")
+    title = "Wrong spans by cause: of the model, then of annotation or preprocessing"
+    return Table(columns, [*sections, [row(_TO_BE_JUDGED), every]], title)

@@ -1,0 +1,93 @@
+"""Lists with decision rules and fuzzy matching for Dutch notes: the method of DEDUCE.
+
+    deduce = DeduceSubmodel(label_set="nut").fit(tables)
+    deduce.propose(tables)[0]     [Candidate(Span(12, 25, "Name"), "deduce", 0.93, True, "title"), ...]
+
+Menger, Scheepers, van Wijk and Spruit 2018, as Trienes 2020 describe it; lists and rules are ours. Nothing of the rules
+is learned. What training adds is how often each of them is right, which is the score of its candidates, and what
+another label set than NUT calls the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import ClassVar, Self
+
+from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
+from phistack.ensemble.papers.deduce.names import NAME, NameRules
+from phistack.ensemble.papers.deduce.places import ADDRESS, PlaceRules
+from phistack.ensemble.papers.rule_submodel import Mark, RuleSubmodel, first_of_overlapping
+from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
+from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, parse_patterns
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeduceSubmodel(RuleSubmodel):
+    """Lists of names, places and institutions with rules, and patterns.
+
+    Learned by `fit`: `labels_`, `precision_`, `patterns_` and `lists_`.
+
+    :param lists_file: a TOML file that adds to the lists, such as the institutions of a region; empty for none.
+    :param fuzzy: whether long words one edit from an entry of a list count as that.
+    """
+
+    kind: ClassVar[str] = "deduce.v1"
+    cost: ClassVar[float] = 0.6
+
+    lists_file: str = ""
+    fuzzy: bool = True
+
+    def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
+        """The patterns, beside the lists."""
+        self.lists_ = DutchLists.shipped(self.lists_file)
+        return tuple(self.shipped())
+
+    def shipped(self) -> list[Pattern]:
+        """Those of the method."""
+        text = (resources.files("phistack.ensemble.papers.deduce") / "patterns.toml").read_text(encoding="utf-8")
+        return parse_patterns(text, shipped=True)
+
+    def types(self) -> tuple[str, ...]:
+        """The types of NUT that there are rules for."""
+        of_lists = (name.partition(".")[2] for name in self.lists_.entries if "." in name)
+        return tuple(sorted({NAME, ADDRESS, *of_lists, *(pattern.labels[ANY_SET] for pattern in self.patterns_)}))
+
+    def marked(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
+        """What the rules mark: of what overlaps, that of the lower order stays, of equals the longer."""
+        texts = [table.document.text for table in tables]
+        every = zip(texts, self.scanned(texts, "nl"), strict=True)
+        ordered = [sorted((n, m.start - m.end, m) for n, m in self._found(text, matched)) for text, matched in every]
+        return [
+            first_of_overlapping((mark for *_, mark in found), len(text))
+            for found, text in zip(ordered, texts, strict=True)
+        ]
+
+    def _found(self, text: str, matched: Sequence[tuple[int, Mark]]) -> Iterator[tuple[int, Mark]]:
+        """What is found, with its order: patterns as their file has them, then institutions, names and towns."""
+        for number, mark in matched:
+            yield number - len(self.patterns_), mark
+        reading = Reading.of(text)
+        names = NameRules(self.lists_, self.fuzzy).find(reading)
+        places = PlaceRules(self.lists_, self.fuzzy).find(reading)
+        for found in (*names, *places):
+            start, end = reading.starts[found.first], reading.ends[found.last - 1]
+            order = 2 if found.type == NAME else 3 if found.type == ADDRESS else 1
+            yield order, Mark(start, end, found.type, found.rule, found.rule)
+
+    def save(self, folder: Path) -> None:
+        """Write the lists too, so that an engine keeps those that it was trained with."""
+        super().save(folder)
+        write_json(folder / "lists.json", self.lists_.to_dict(), indent=None)
+
+    @classmethod
+    def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        model, lists = super().load(files, space), files.json("lists.json", dict[str, list[str]])
+        with damage_refused("the lists of the engine"):
+            model.lists_ = DutchLists.from_dict(lists)
+        return model

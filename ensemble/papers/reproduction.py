@@ -1,0 +1,244 @@
+"""The tables of a paper, in its own rows and columns, from its system trained on one's own notes.
+
+    found = reproduce("zhao2020", training, test, settings)
+    found.tables[2].table              table 4: what the paper reports, and what was found here
+    write_reproduction(out, lambda: reproduce(...))
+
+    out/index.html                     all tables and figures on one page
+    out/results.json                   every figure, the settings and the protocol
+    out/table-4.txt, table-4.tex       each table as text and for LaTeX
+    out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
+    out/figure-4.png, figure-4.svg     a picture, where the paper has one and matplotlib is installed
+    out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
+
+The paper's figures are beside ours; they are of another corpus, unless it is its own. Each table says on which notes
+ours were trained and scored, and whether the run was a quick one. A learning curve trains each submodel many times,
+which takes longest. With a cache the predictions are kept, and a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from phistack.ensemble.evaluation.tables import Table, escaped
+from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.papers.method_picture import method_picture
+from phistack.ensemble.papers.missing_parts import missing_parts
+from phistack.ensemble.papers.options import DEFAULT, PAPERS, PUBLISHED, PaperOptions
+from phistack.ensemble.papers.plan import STACKING, PaperPlan
+from phistack.ensemble.papers.tables import PaperTable, filled
+from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.training.fit_tasks import apart_from
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.views.templates import template
+from phistack.features.documents import Corpus
+from phistack.features.errors import SettingsError
+from phistack.features.extras import how_to_install
+from phistack.features.formats import write_corpus
+from phistack.features.suggestions import no_such
+from phistack.features.writing import new_folder, refuse_taken, write_json
+
+_LOG = logging.getLogger("phistack")
+SCHEMA = "phistack.reproduction.v2"
+
+_HERE = "Here: trained on {}, scored on {}, language {}{}. The paper: {}."
+_QUICK = "; a quick run, of fewer folds and steps and at other rates than the paper's"
+_STACKED = "The stackers learned from candidates that were proposed out of fold by {unsplit}, {folds} folds."
+_FOLDS = "Folds are by {unsplit}, {folds} of them."
+_ADDED = (
+    "Added corpus {number}, {notes} notes, was also learned from, in a run of its own: in each fold all but a part of "
+    "1 in {folds}, and {learned} of its notes where the test notes are scored; never notes of a patient, or with a "
+    "text, that is scored."
+)
+_OFF_TOKENS = "{share:.2%} of the PHI of the training notes begin or end within a token ({paper} in the paper)."
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """All tables of a paper.
+
+    :param here: on which notes our figures were made, and whether the run was a quick one.
+    :param training: the corpus that was trained on; `test` the one that was scored on.
+    :param annotated: the test notes as the system annotates them, where they are asked for.
+    :param curves: the number of a figure -> the learning curve that it shows.
+    :param has_text: whether tables of places show the text of the notes.
+    """
+
+    origin: Origin
+    paper: str
+    here: str
+    training: CorpusFacts
+    test: CorpusFacts
+    tables: tuple[PaperTable, ...] = field(repr=False)
+    annotated: Corpus | None = field(default=None, repr=False)
+    curves: Mapping[int, LearningCurve] = field(default_factory=dict, repr=False)
+    has_text: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every figure as JSON can hold it."""
+        return {
+            **self.origin.to_dict(),
+            "paper": self.paper,
+            "training": self.training.to_dict(),
+            "test": self.test.to_dict(),
+            "tables": {str(table.number): table.rows for table in self.tables},
+            "notes": {str(table.number): table.table.note for table in self.tables},
+            **({"figures": {str(n): curve.to_dict() for n, curve in self.curves.items()}} if self.curves else {}),
+        }
+
+
+def published(paper: str) -> dict[str, Any]:
+    """The tables of a paper; :raises SettingsError: for another one."""
+    if paper not in PAPERS:
+        raise SettingsError(no_such("paper", paper, PAPERS))
+    return tomllib.loads((PUBLISHED / f"{paper}.toml").read_text(encoding="utf-8"))
+
+
+def settings_of(paper: str, settings: EngineSettings, *, quick: bool = False) -> EngineSettings:
+    """The settings of a paper's system, with what a quick run changes in them.
+
+    :param settings: those of the preset, with what a user changes.
+    """
+    if not quick:
+        return settings
+    return EngineSettings.from_dict(merged(settings.to_dict(), published(paper)["quick"]))
+
+
+def reproduce(
+    paper: str,
+    training: Corpus,
+    test: Corpus,
+    settings: EngineSettings,
+    options: PaperOptions = DEFAULT,
+    *,
+    added: Sequence[Corpus] = (),
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> Reproduction:
+    """Train what the tables need, and fill them.
+
+    :param settings: those of the paper's preset, as `settings_of` gives them; with the submodels that its tables have.
+    :param options: `quick` says that the settings are those of a quick run.
+    :param added: further corpora to learn from, one at a time, for tables that have columns of them.
+    :param jobs: processes; the result does not depend on it.
+    :param cache: a folder in which candidates are kept for the next run.
+    :raises SettingsError: for another paper or submodel, settings without one that the tables have, or a corpus that
+        they have no column of, or of which every note is of a patient that is scored.
+    :raises TrainingError: if nothing can be learned from the training corpus.
+    """
+    declared = published(paper)
+    plan = PaperPlan.of(declared, settings, options)
+    _check_added(paper, declared["tables"], added, test)
+    with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
+        run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
+    run = replace(run, with_added=tuple(others))
+    facts = CorpusFacts.of(training), CorpusFacts.of(test)
+    sizes = (f"{corpus.documents} notes ({corpus.label_set})" for corpus in facts)
+    here = _HERE.format(*sizes, run.language, _QUICK if options.quick else "", declared["corpus"])
+    folds, unsplit = plan.settings.folds, plan.settings.unsplit
+    protocol = [
+        here,
+        f"Scored by exact start, end and type, seed {settings.seed}.",
+        (_STACKED if plan.stacks else _FOLDS if plan.has_folds else "").format(unsplit=unsplit, folds=folds),
+        *(f"{name}: {part}." for name, parts in missing_parts(plan.settings).items() for part in parts),
+        *(
+            _ADDED.format(number=n, notes=len(corpus), folds=folds, learned=_n_apart(corpus, test))
+            for n, corpus in enumerate(added, 1)
+        ),
+        _OFF_TOKENS.format(share=run.off_tokens / max(facts[0].spans, 1), paper=declared["within_tokens"]),
+    ]
+    tables = tuple(filled(table, run, options) for table in declared["tables"])
+    origin = Origin(SCHEMA, "strict", " ".join(filter(None, protocol)), plan.settings)
+    notes = test.with_spans(run.answers[plan.system]) if options.annotated else None
+    curves: dict[int, LearningCurve] = {}
+    if options.curve and (drawn := declared.get("curve")):
+        size = {name: drawn[name] for name in ("shares", "samples", "runs")} | (drawn["quick"] if options.quick else {})
+        alone = settings.only(plan.members)
+        curves[drawn["figure"]] = learning_curve(
+            training, alone, test=test, by=drawn["by"], stack=False, jobs=jobs, cache=cache, **size
+        )
+    has_text = options.text and any(table.get("kind") == "places" for table in declared["tables"])
+    return Reproduction(origin, paper, here, *facts, tables, notes, curves, has_text)
+
+
+def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
+    most = max(column.get("added", 0) for table in tables for column in (table, *table.get("columns", ())))
+    if len(added) > most:
+        raise SettingsError(f"the tables of {paper} have columns of {most} added corpora, not of {len(added)}")
+    for number, corpus in enumerate(added, 1):
+        n_apart = _n_apart(corpus, test)
+        if not n_apart:
+            raise SettingsError(
+                f"all {len(corpus)} notes of added corpus {number} are of patients, by their ids, or have texts that "
+                "are scored, so none can be learned from; where the patients are others, give the notes other ids"
+            )
+        if n_apart < len(corpus):
+            _LOG.warning(
+                "of the %d notes of added corpus %d, %d are of patients of the test notes, by their ids, or have one "
+                "of their texts; they are not learned from where the test notes are scored",
+                len(corpus), number, len(corpus) - n_apart,
+            )  # fmt: skip
+
+
+def _n_apart(added: Corpus, test: Corpus) -> int:
+    """How many of the notes that are added can be learned from where others are scored."""
+    return sum(map(apart_from(test.documents), added.documents))
+
+
+def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:
+    """Fill the tables, and write the folder that holds them, complete or not at all.
+
+    :param measure: gives the tables; not called where the folder is taken.
+    :raises SettingsError: if there is anything at the path.
+    """
+    refuse_taken(out)
+    found = measure()
+    with new_folder(out) as folder:
+        write_json(folder / "results.json", found.to_dict())
+        if found.annotated is not None:
+            write_corpus(found.annotated, folder / "annotated.jsonl", format="jsonl")
+        shown = [(f"table-{table.number}", table.table) for table in found.tables]
+        shown += [(f"figure-{number}", curve.table()) for number, curve in found.curves.items()]
+        for name, table in shown:
+            _write_table(folder, name, table, found)
+        _draw(folder, found)
+        pictures = {path.stem: _svg(path) for path in folder.glob("*.svg")}
+        page = template("phistack.ensemble.papers", "index_template.html").render(
+            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures, has_text=found.has_text
+        )
+        (folder / "index.html").write_text(page, encoding="utf-8")
+    return found
+
+
+def _write_table(folder: Path, name: str, table: Table, found: Reproduction) -> None:
+    """Write a table as text and for LaTeX; each says on which notes our figures were made."""
+    lines = [table.title, "", *table.markdown(), "", table.note, "", found.origin.protocol, ""]
+    (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    caption = escaped(f"{table.title}. {found.here} {table.note}".strip())
+    latex = table.latex(f"{found.origin.comment}. {found.origin.protocol}", caption)
+    (folder / f"{name}.tex").write_text(latex, encoding="utf-8")
+
+
+def _draw(folder: Path, found: Reproduction) -> None:
+    """Draw the figures of the paper; without matplotlib there are only their tables."""
+    drawn = [table for table in found.tables if table.apart is not None]
+    if (drawn or found.curves) and find_spec("matplotlib") is None:
+        _LOG.warning("without matplotlib the figures are written as tables only: %s", how_to_install("pictures"))
+        return
+    for table in drawn:
+        method_picture(table.table.title, str(table.number), table.rows, folder, apart=table.apart or ())
+    for number, curve in found.curves.items():
+        curve.draw(folder, name=f"figure-{number}")
+
+
+def _svg(path: Path) -> str:
+    """The drawing without the head of its file, to put into a page."""
+    text = path.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]

@@ -1,0 +1,150 @@
+"""What the tables of a paper are filled from: the answers of its systems, and their scores.
+
+    run.measured(("crf",), "")                              {"P": 0.97, "R": 0.93, "F1": 0.95}: on the test notes
+    run.measured(("crf",), "type DOCTOR", 3)                means of the first three folds of the training notes
+
+What is scored, the scope: all PHI strictly (``), `criterion i2b2 token`, `category NAME`, `type DOCTOR`, `any A+B`,
+types that count as one, and `types of PII`, the mean of the types of a category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from phistack.ensemble.evaluation import Report, Score, criterion_named, evaluate
+from phistack.ensemble.evaluation.measures import f_score, precision, recall
+from phistack.ensemble.evaluation.systems import Systems
+from phistack.ensemble.evaluation.tables import TableRow, strong
+from phistack.ensemble.experiments.parts import Answers, systems_of
+from phistack.ensemble.papers.missing_parts import missing_parts
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.svm import SvmSettings
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
+
+Members = tuple[str, ...]
+"""The submodels of a row: one alone, or several under a stacker."""
+
+MEASURES = ("P", "R", "F1")
+
+
+class FilledTable(NamedTuple):
+    """What a table consists of.
+
+    :ivar rows: as JSON can hold them.
+    :ivar notes: what is said below it.
+    :ivar n_texts: how many columns from the left hold words.
+    """
+
+    columns: Sequence[str]
+    sections: Sequence[Sequence[TableRow]]
+    rows: list[dict[str, Any]]
+    notes: Sequence[str] = ()
+    n_texts: int = 1
+
+
+def section(name: str, rows: Iterable[TableRow], width: int) -> list[TableRow]:
+    """Rows of a table under a bold name; :param width: how many cells a row has."""
+    return [(strong(name), *[""] * (width - 1)), *rows]
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """What the tables of a paper are filled from.
+
+    :param settings: that all was trained with.
+    :param answers: what each row marks in the test notes.
+    :param out_of_fold: the same for the training notes, where a table has means over folds.
+    :param members: the submodels of the system.
+    :param svm: what the stacker of the whole system was trained with; `None` without one.
+    :param n_rules: submodel -> how many rules it learned, for those that a table counts rules of.
+    :param off_tokens: how many PHI of the training notes begin or end within a token.
+    :param added: the corpus that was learned from too; `None` for none.
+    :param with_added: the same with each of the corpora that are added.
+    """
+
+    training: Corpus
+    test: Corpus
+    settings: EngineSettings
+    answers: Mapping[Members, Answers] = field(repr=False)
+    out_of_fold: Mapping[Members, Answers] = field(default_factory=dict, repr=False)
+    members: Members = ()
+    svm: SvmSettings | None = None
+    n_rules: Mapping[str, int] = field(default_factory=dict)
+    off_tokens: int = 0
+    added: Corpus | None = None
+    with_added: tuple[PaperRun, ...] = ()
+    _reports: dict[tuple[Members, bool, Members], Report] = field(default_factory=dict, repr=False, compare=False)
+
+    def of(self, added: int) -> PaperRun | None:
+        """This run, or that with the n-th of the corpora which are added; `None` where it is not given."""
+        runs = (self, *self.with_added)
+        return runs[added] if added < len(runs) else None
+
+    @property
+    def language(self) -> str:
+        """Of the notes, as an ISO 639-1 code."""
+        return self.settings.features.language
+
+    def lacking(self, row: Members) -> tuple[str, ...]:
+        """What the paper's system has and the submodels of a row have not, in words."""
+        parts = missing_parts(self.settings)
+        return tuple(dict.fromkeys(part for name in row for part in parts.get(name, ())))
+
+    @property
+    def systems(self) -> Systems:
+        """All rows on the test notes, by the names of their submodels joined by `+`, for tables of differences."""
+        named = {"+".join(row): spans for row, spans in self.answers.items()}
+        strict = criterion_named("strict")
+        return systems_of(self.test, named, self.training.label_set, strict, seed=self.settings.seed)
+
+    def measured(self, row: Members, scope: str, n_folds: int | None = None) -> dict[str, float] | None:
+        """Precision, recall and F1 of a row; `None` where there is no such PHI in gold or answer.
+
+        :param n_folds: means over so many folds of the training notes, in which there is such PHI; 0 for all.
+        """
+        by_fold, (what, _, name) = n_folds is not None, scope.partition(" ")
+        answers = self.out_of_fold if by_fold else self.answers
+        if row not in answers:
+            return None
+        joined = tuple(name.split("+")) if what == "any" else ()
+        key = (row, by_fold, joined)
+        if key not in self._reports:
+            gold = self.training if by_fold else replace(self.test, label_set=self.training.label_set)
+            both = (_joined(corpus, joined) for corpus in (gold, gold.with_spans(answers[row])))
+            # Intervals are not shown, so two draws do.
+            self._reports[key] = evaluate(*both, resamples=2)
+        folds: Sequence[Sequence[int]] = [range(len(self.test))]
+        if by_fold:
+            notes = self.settings.grouped(self.training).documents
+            folds = at_most_folds(notes, n_folds=self.settings.folds, seed=self.settings.seed)[: n_folds or None]
+        scores = self._scores(self._reports[key], what, joined[0] if joined else name)
+        counts = [score.by_document[list(fold)].sum(axis=0) for score in scores for fold in folds]
+        values = [_values(*of_part) for of_part in counts if of_part.any()]
+        return {m: sum(value[m] for value in values) / len(values) for m in MEASURES} if values else None
+
+    def _scores(self, report: Report, what: str, name: str) -> list[Score]:
+        """The score of what a scope names, or of each of several."""
+        if what == "types":
+            category = name.removeprefix("of ")
+            return [score for score in report.types if self.training.label_set.category(score.name) == category]
+        found = {
+            "": [report.strict], "criterion": report.criteria, "category": report.categories,
+            "type": report.types, "any": report.types,
+        }[what]  # fmt: skip
+        # What the script counts without IDNUM are all labels of HIPAA where there is no such label.
+        named = [name, name.replace("hipaa-script", "hipaa")] if what else [report.strict.name]
+        return [score for wanted in named for score in found if score.name == wanted][:1]
+
+
+def _joined(corpus: Corpus, tags: Members) -> Corpus:
+    """The corpus with some types under the name of the first of them."""
+    notes = [[replace(s, label=tags[0]) if s.label in tags else s for s in note.spans] for note in corpus.documents]
+    return corpus.with_spans(notes)
+
+
+def _values(tp: int, fp: int, fn: int) -> dict[str, float]:
+    p, r = float(precision(tp, fp)), float(recall(tp, fn))
+    return {"P": p, "R": r, "F1": float(f_score(p, r))}

@@ -1,0 +1,275 @@
+"""The presets trienes2020-* have the systems of Trienes 2020, value by value, but for what its page in docs says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phistack.ensemble.experiments.search_space import SearchSpace
+from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.papers.reproduction import published
+from phistack.ensemble.papers.run import PaperRun
+from phistack.ensemble.papers.tables import filled
+from phistack.ensemble.stacking.folds import training_folds
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.training.language_models import learn_language_models
+from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.table import FeatureSpace
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.formats import write_corpus
+from phistack.features.tags import decode
+from phistack.submodels.base import new_submodel
+from phistack.submodels.blstm.character_training import LanguageModelPlan
+from phistack.submodels.chain.crf import IMPOSSIBLE
+from phistack.submodels.crf.cross_files import named_crosses
+from phistack.submodels.crf.templates import usable
+from tests.fixture_types import Phistack
+
+NOTES = synthesize(12, seed=2, language="nl")
+CRF_PRESET = EngineSettings.preset("trienes2020-crf")
+CRF: Any = new_submodel("crf", CRF_PRESET.submodels["crf"])
+READ, OF_LIU = set(CRF.declared), set(named_crosses("liu2017"))
+SPACE = SearchSpace.named("trienes2020")
+
+
+def named(crosses: set[Any]) -> set[str]:
+    return {name for cross in crosses for name, _ in cross}
+
+
+CRF_OF_THE_PAPER = [
+    ("BOW, POS and BOW + POS as Liu 2017 has them", {cross for cross in READ if named({cross}) <= {"word", "pos"}}, {
+        cross for cross in OF_LIU if named({cross}) <= {"word", "pos"}
+    }),
+    ("sentence", {"sentence_length", "end_mark", "unmatched_bracket"} <= named(READ), True),
+    ("affixes", {f"{a}{n}" for a in ("prefix", "suffix") for n in (1, 2, 3, 4, 5)} <= named(READ), True),
+    ("all caps, capitalised, capitals inside, digit, punctuation, ASCII", {
+        "all_upper", "starts_upper", "has_upper", "has_digit", "punctuation", "ascii"
+    } <= named(READ), True),
+    ("shape and entities", {"shape", "ner"} <= named(READ), True),
+    ("nothing but what Liu 2017 has and ASCII", named(READ - OF_LIU), {"ascii"}),
+    ("no word representations", {name for name in named(READ) if name.startswith(("brown", "vector"))}, set()),
+    ("every cross can be read", usable(CRF.declared, FeatureSettings(pos="nltk", ner="nltk", extra=("ascii",)).columns),
+     CRF.declared),
+    ("L-BFGS", CRF.algorithm, "lbfgs"),
+    ("elastic net", CRF.c1 > 0 < CRF.c2, True),
+    ("BIO", CRF.scheme, "BIO"),
+    ("all tokens, each sentence alone", (CRF.others, CRF.min_count, CRF.join_sentences), (1.0, 1, False)),
+    ("alone", tuple(CRF_PRESET.submodels), ("crf",)),
+    ("what it chooses", CRF.threshold, 1.0),
+    ("both coefficients are sought", set(SPACE.ranges), {"c1", "c2"}),
+    ("from 10^-4", {given["from"] for given in SPACE.ranges.values()}, {1e-4}),
+    ("to 10^1", {given["to"] for given in SPACE.ranges.values()}, {10.0}),
+    ("in the log10 space", {given["scale"] for given in SPACE.ranges.values()}, {"log"}),
+    ("trials", SPACE.trials, 250),
+    ("validation", SPACE.validation, 20),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "ours", "paper"), CRF_OF_THE_PAPER, ids=[what for what, *_ in CRF_OF_THE_PAPER])
+def test_the_crf_has_the_values_of_the_paper(what: str, ours: object, paper: object) -> None:
+    assert ours == paper
+
+
+def test_a_word_of_other_characters_than_those_of_ascii_is_known() -> None:
+    space = FeatureSpace(FeatureSettings(extra=("ascii",), language="nl"))
+    [table] = space.fit([Document("1", "Mevrouw Noë kwam")])
+    assert [space.values("ascii")[i] for i in table.column("ascii")] == ["1", "", "1"]
+
+
+def f1_of(corpus: Corpus, found: Corpus) -> float:
+    right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(found.documents, corpus.documents, strict=True))
+    return 2 * right / sum(len(d.spans) for part in (found, corpus) for d in part.documents)
+
+
+def test_the_crf_trains_and_scores_on_dutch_notes() -> None:
+    few = EngineSettings.from_dict(merged(CRF_PRESET.to_dict(), {"folds": 2, "features": {"language": "nl"}}))
+    notes = synthesize(40, seed=3, language="nl")
+    training = train(notes, few)
+    assert training.engine.names == ("crf",)
+    assert f1_of(notes, out_of_fold_corpora(training, notes)["crf"]) > 0.5
+
+
+# The rules
+
+RULES_PRESET = EngineSettings.preset("trienes2020-rules")
+
+
+def test_the_rules_are_alone_and_match_fuzzily() -> None:
+    assert {name: dict(given) for name, given in RULES_PRESET.submodels.items()} == {"deduce": {"fuzzy": True}}
+    assert not RULES_PRESET.stacker.seek_again
+
+
+def test_the_rules_train_and_score_on_dutch_notes() -> None:
+    given = {"folds": 2, "features": {"language": "nl"}}
+    training = train(NOTES, EngineSettings.from_dict(merged(RULES_PRESET.to_dict(), given)))
+    assert training.engine.names == ("deduce",)
+    assert f1_of(NOTES, out_of_fold_corpora(training, NOTES)["deduce"]) > 0.6
+
+
+# The search
+
+
+@pytest.fixture
+def small() -> EngineSettings:
+    return EngineSettings.from_dict({"folds": 3, "submodels": {"crf": {"max_iterations": 5}}})
+
+
+def test_every_trial_is_scored_once_on_a_fifth_of_the_patients_that_it_never_saw(small: EngineSettings) -> None:
+    space = SearchSpace(SPACE.ranges, trials=2, validation=20)
+    found = tune(NOTES, small, "crf", space)
+    assert len(found.trials) == 1 + 2 and "on the other 20 %" in found.origin.protocol
+    unseen = [NOTES.documents[i] for i in training_folds(NOTES.documents, n_folds=5, seed=small.seed)[0]]
+    for trial in found.trials:
+        assert trial.counts is not None
+        assert trial.counts.tp + trial.counts.fn == sum(len(d.spans) for d in unseen)
+
+
+def test_a_search_of_the_paper_is_one_command(phistack: Phistack, tmp_path: Any) -> None:
+    write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
+    (tmp_path / "few.toml").write_text("[submodels.crf]\nmax_iterations = 3\n")
+    status, _shown, error = phistack(
+        "tune", tmp_path / "notes.jsonl", "--submodel", "crf", "--space", "trienes2020", "--trials", "2",
+        "--preset", "trienes2020-crf", "--config", tmp_path / "few.toml", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert status == 0, error
+    assert EngineSettings.from_toml(tmp_path / "out" / "settings.toml").submodels["crf"]["templates"] == "trienes2020"
+
+
+# Tags
+
+
+def test_an_inside_tag_after_none_begins_a_span() -> None:
+    tags = ["O", "I-Name", "I-Name", "O", "B-Date", "I-Name"]
+    assert decode(tags) == [(1, 3, "Name"), (4, 5, "Date"), (5, 6, "Name")]
+    assert decode(tags) == decode(["O", "B-Name", "I-Name", "O", "B-Date", "B-Name"])
+
+
+def test_no_path_of_the_crf_goes_from_outside_to_inside() -> None:
+    """So that there is nothing to mend where the paper mends it."""
+    tables = FeatureSpace(FeatureSettings(language="nl")).fit(NOTES.documents[:4])
+    chain = new_submodel("crf", {**CRF_PRESET.submodels["crf"], "max_iterations": 2}).fit(tables).chain_  # type: ignore[attr-defined]
+    inside = [i for i, tag in enumerate(chain.tags) if tag.startswith("I-")]
+    assert inside and (chain.transitions[chain.tags.index("O"), inside] == IMPOSSIBLE).all()
+    assert (chain.start[inside] == IMPOSSIBLE).all()
+
+
+# The network
+
+NETWORK_PRESET = EngineSettings.preset("trienes2020-bilstm-crf")
+NETWORK: Any = new_submodel("blstm", NETWORK_PRESET.submodels["blstm"])
+
+NETWORK_OF_THE_PAPER = [
+    ("word-level embeddings", NETWORK.pretrained, True),
+    ("contextual string embeddings", NETWORK.contextual, True),
+    ("nothing else", (NETWORK.columns, NETWORK.kernels, NETWORK.character_lstm), ((), (), 0)),
+    ("recurrent units", NETWORK.lstm_size, 256),
+    ("locked dropout", (NETWORK.dropout, NETWORK.locked_dropout), (0.5, True)),
+    ("mini-batch size, in sentences", (NETWORK.batch_rows, NETWORK.window), (32, 1)),
+    ("stochastic gradient descent without momentum", NETWORK.optimiser, "sgd"),
+    ("initial learning rate", NETWORK.learning_rate, 0.1),
+    ("halved after 3 epochs without gain", (NETWORK.schedule, NETWORK.patience), ("halve on plateau", 3)),
+    ("until it falls below 10^-4", NETWORK.least_rate, 1e-4),
+    ("or 150 epochs", (NETWORK.epochs, NETWORK.least_steps), (150, 0)),
+    ("BIO", NETWORK.scheme, "BIO"),
+    ("one network, alone", (NETWORK.networks, tuple(NETWORK_PRESET.submodels)), (1, ("blstm",))),
+    ("nothing of ours", {
+        getattr(NETWORK, name)
+        for name in ("average", "word_dropout", "value_dropout", "replacement", "language_model", "easy_below")
+    }, {0.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "ours", "paper"), NETWORK_OF_THE_PAPER, ids=[row[0] for row in NETWORK_OF_THE_PAPER])
+def test_the_network_has_the_values_of_the_paper(what: str, ours: object, paper: object) -> None:
+    assert ours == paper
+
+
+def test_the_network_trains_and_scores_on_dutch_notes(tmp_path: Path) -> None:
+    """Smaller and for fewer epochs than the paper's, at a higher rate."""
+    plan = LanguageModelPlan(units=16, vector=8, epochs=3)
+    learn_language_models(synthesize(10, seed=7, language="nl").documents, plan).write(tmp_path / "models")
+    fewer = {
+        "features": {"language": "nl", "language_models": str(tmp_path / "models")},
+        "submodels": {"blstm": {"lstm_size": 24, "word_size": 24, "epochs": 70, "batch_rows": 8, "learning_rate": 0.6}},
+    }
+    settings = EngineSettings.from_dict(merged(NETWORK_PRESET.to_dict(), fewer))
+    tables = FeatureSpace(settings.features).fit(NOTES.documents)
+    proposals = new_submodel("blstm", settings.submodels["blstm"]).fit(tables).propose(tables)
+    assert all(candidate.chosen for note in proposals for candidate in note)
+    assert f1_of(NOTES, NOTES.with_spans([[c.span for c in note] for note in proposals])) > 0.5
+
+
+# Its tables
+
+
+def test_the_joint_preset_has_the_systems_as_their_own_presets_have_them() -> None:
+    joint = EngineSettings.preset("trienes2020")
+    for preset in (RULES_PRESET, CRF_PRESET, NETWORK_PRESET):
+        [(name, given)] = preset.submodels.items()
+        assert joint.submodels[name] == given
+    assert set(joint.submodels) == {"crf", "blstm", "deduce"} and joint.features.extra == ("ascii",)
+
+
+def test_the_tables_have_the_figures_of_the_paper_beside_ours(
+    phistack: Phistack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phistack.ensemble.papers.missing_parts.find_spec", lambda name: None)
+    write_corpus(NOTES, tmp_path / "train.jsonl", format="jsonl")
+    write_corpus(synthesize(6, seed=8, language="nl"), tmp_path / "test.jsonl", format="jsonl")
+    learn_language_models(NOTES.documents, LanguageModelPlan(units=6, vector=4, epochs=1)).write(tmp_path / "models")
+    where = json.dumps(str(tmp_path / "models"))
+    config = tmp_path / "small.toml"
+    config.write_text(f"[features]\nlanguage_models = {where}\n[submodels.blstm]\nword_size = 8\n")
+    status, shown, error = phistack(
+        "reproduce", "trienes2020", tmp_path / "train.jsonl", tmp_path / "test.jsonl", "--out", tmp_path / "out",
+        "--quick", "--config", config, "--jobs", 1,
+    )  # fmt: skip
+    assert status == 0, error
+    tables = json.loads((tmp_path / "out" / "results.json").read_text())["tables"]
+    assert set(tables) == {"3", "5", "5-significance", "6"} and "BiLSTM-CRF, nursing notes" in shown
+    figure = json.loads((tmp_path / "out" / "results.json").read_text())["figures"]["2"]
+    assert figure["by"] == "sentences" and list(figure["curves"]) == ["crf", "blstm", "deduce"]
+    assert [(run["share"], run["sample"], run["run"]) for run in figure["runs"]] == [(40, 1, 1), (100, 1, 1)]
+    models = {row["method"]: row for row in tables["5"]}
+    # All sentences are the training notes, so that the end of the curve is the table.
+    whole = {name: points[-1]["f1"] for name, points in figure["curves"].items()}
+    for name, row in (("crf", "CRF"), ("deduce", "DEDUCE (here: our rules)")):
+        assert whole[name] == pytest.approx(models[row]["ours"][2])
+    assert "40 %" in (tmp_path / "out" / "figure-2.txt").read_text() and "sentences" in shown
+    assert {"figure-2.png", "figure-2.svg", "figure-2.tex"} < {path.name for path in (tmp_path / "out").iterdir()}
+    assert models["CRF"]["paper"] == ["91.9", "77.5", "84.1"] and models["CRF, i2b2 2014"]["ours"] is None
+    gained = {row["model"]: row["ours"] for row in tables["5-significance"]}["CRF less DEDUCE (our rules)"]
+    for place, measure in enumerate(("precision", "recall", "f1")):
+        difference = models["CRF"]["ours"][place] - models["DEDUCE (here: our rules)"]["ours"][place]
+        assert gained[measure]["difference"] == pytest.approx(difference) and 0 < gained[measure]["p"] <= 1
+    assert sum(row["training"] for row in tables["3"]) == sum(len(d.spans) for d in NOTES.documents)
+
+
+def test_the_learning_curve_is_that_of_figure_2() -> None:
+    plan = published("trienes2020")["curve"]
+    assert (plan["figure"], plan["by"], plan["samples"], plan["runs"]) == (2, "sentences", 3, 3)
+    assert plan["shares"] == list(range(10, 101, 10)) and len(plan["quick"]["shares"]) < len(plan["shares"])
+
+
+def test_tags_that_are_joined_count_as_one() -> None:
+    gold = Corpus((Document("1", "abcdef", (Span(0, 1, "Hospital"), Span(2, 3, "Name"))),), NOTES.label_set)
+    answers = {("deduce",): [[Span(0, 1, "Care_Institute"), Span(4, 5, "Name")]]}
+    declared = {
+        "number": 6,
+        "title": "",
+        "by": "types",
+        "first": "tag",
+        "measures": ["P", "R"],
+        "ours": ["deduce"],
+        "figures": {"Named": ["1.0", "2.0"]},
+        "joined": {"Named": ["Care_Institute", "Hospital"]},
+    }
+    made = filled(declared, PaperRun(gold, gold, EngineSettings.preset("trienes2020-rules"), answers))
+    assert {row["tag"]: row["ours"] for row in made.rows} == {
+        "Named": [1.0, 1.0],
+        "Hospital": [0.0, 0.0],
+        "Name": [0.0, 0.0],
+    }

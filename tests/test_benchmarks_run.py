@@ -1,0 +1,125 @@
+"""Every command of `benchmarks` runs to its end in a short form, and prints what it is for."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from benchmarks.language import CORPORA
+from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.formats import write_corpus
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+SHORT = {
+    "batch --memory 60 --out {out}": "60 short notes, 0 in quarantine",
+    "batch --model {engine} --documents 4 --out {out}": "two processes are",
+    "engines dutch --measure {engine}": "notes written by hand (nl), kept back:",
+    "english --corpora {empty} --documents 12 --submodels regex --jobs 1 --out {out} --results {results}": "stack",
+    "faults --engine {engine} --kills 0 --inputs 20 --texts 0 --jobs 1": "20 mutated inputs",
+    "growth --model {engine} --texts dates --characters 2000 --notes 2": "worst ratio",
+    "known_identifiers --documents 4": "one typing error",
+    "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",
+    "repeated_mentions --model {engine} --corpus {corpora}/meddocan/train": "engine without repeats",
+    "results --check": "",
+    "throughput --model {engine} --corpus {corpora}/meddocan/dev --repetitions 1 --results {results}": "regex+tbed",
+    "training": "2 processes",
+    "training --corpus {corpora}/meddocan/train --submodels regex --jobs 1": "stacker",
+}
+"""Command -> what it prints."""
+
+ELSEWHERE = {
+    "cascade": "test_cascade",
+    "checkouts": "test_throughput",
+    "losses": "test_losses_benchmark",
+    "origins": "test_origins_benchmark",
+    "peers": "test_throughput",
+    "stacking": "test_stacking_benchmark",
+    "training_against": "test_training_against",
+}
+"""Those that another test runs; three of them are run by other commands only."""
+
+OWN_TESTS = {"decoding", "language", "tbed"}
+"""Those with a test of their own below."""
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """An engine, and corpora in the folders in which the commands look for them."""
+    folder = tmp_path_factory.mktemp("benchmarks")
+    corpus = synthesize(12, seed=1)
+    engine = train(corpus, EngineSettings(folds=2).only(("regex", "tbed"))).engine
+    save_bundle(engine, folder / "engine", self_test=self_test(engine), trained_on={}, figures={})
+    for part, seed in (("train", 2), ("dev", 3)):
+        write_corpus(synthesize(8, seed=seed, language="es"), folder / "corpora" / "meddocan" / part, format="brat")
+    (folder / "empty").mkdir()
+    return {"engine": folder / "engine", "corpora": folder / "corpora", "empty": folder / "empty"}
+
+
+def run(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, *arguments = command.split()
+    module = f"benchmarks.{name}" if name != "faults" else "benchmarks.faults.__main__"
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    with pytest.raises(SystemExit) as ended:
+        import_module(module).main()
+        raise SystemExit(0)
+    assert not ended.value.code
+
+
+def test_no_command_is_without_a_short_run() -> None:
+    commands = {path.stem for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
+    tested = {command.split()[0] for command in SHORT} | ELSEWHERE.keys() | OWN_TESTS
+    assert commands | {"faults"} == tested
+    for name, test in ELSEWHERE.items():
+        text = (Path(__file__).with_name(f"{test}.py")).read_text(encoding="utf-8")
+        assert f"benchmarks.{name}" in text or f"import {name}" in text
+
+
+@pytest.mark.parametrize("command", SHORT)
+def test_a_command_runs_to_its_end(
+    command: str,
+    places: Mapping[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(command.format(**places, out=tmp_path / "out", results=tmp_path / "results"), monkeypatch)
+    assert SHORT[command] in capsys.readouterr().out
+
+
+def test_the_learner_of_rules_is_measured_beside_nltk(places: Mapping[str, Path]) -> None:
+    pytest.importorskip("nltk")
+    script = [sys.executable, str(BENCHMARKS / "tbed.py"), str(places["corpora"] / "meddocan"), "--rules", "5"]
+    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    assert "the rules and their gains are the same" in printed and printed.splitlines()[-1].startswith("ratio ")
+    memory = subprocess.run([*script, "--memory"], capture_output=True, text=True, check=True).stdout
+    assert "300 templates" in memory
+
+
+def test_the_language_gate_is_measured_on_every_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, language in CORPORA.items():
+        # There are no invented notes in French.
+        notes = synthesize(6, seed=1, language="en" if language == "fr" else language)
+        write_corpus(notes, tmp_path / name, format="brat")
+    import_module("benchmarks.language").main(tmp_path)
+    assert "court-fr" in capsys.readouterr().out
+
+
+def test_taggers_are_measured_beside_their_peers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tensorflow")
+    pytest.importorskip("pycrfsuite")
+    decoding = import_module("benchmarks.decoding")
+    monkeypatch.setattr(decoding, "_SYNTHETIC_NOTES", 8)
+    run("decoding --notes 2 --repetitions 1", monkeypatch)
+    assert "python-crfsuite" in capsys.readouterr().out
