@@ -67,10 +67,8 @@ def table_of(gold: Corpus, engine: Engine, runs: dict[str, list[Run]]) -> Table:
         road: replace(gold, documents=tuple(map(Document.with_spans, gold.documents, runs[road][0].spans)))
         for road in ROADS
     }
-    reports, shares = (
-        evaluate_systems(gold, corpora),
-        {"every line": 1.0, "lines in doubt": share_in_doubt(engine, gold)},
-    )
+    reports = evaluate_systems(gold, corpora)
+    shares = {"every line": 1.0, "lines in doubt": share_in_doubt(engine, gold)}
     table = Table("read", "lines", "notes/s", "lowest-highest", "recall", "F1")
     for road in ROADS:
         score, speed = reports[road].strict, Speed.of(runs[road]).cells

@@ -151,7 +151,7 @@ def _left(asked: Sequence[Question]) -> Table:
         "In brackets: intervals of 95 %. Right: the share of questions that are answered right, in percent. Questions "
         f"on notes of fewer than {_FOLDS} patients, or with one answer only, are left out."
     )
-    return Table((*columns, *(f"right: {name}" for name in _LEARNERS)), [rows], "What is not known", note, is_wide=True)
+    return Table((*columns, *(f"right: {name}" for name in _LEARNERS)), [rows], "What is not known", note)
 
 
 def bits(asked: Sequence[Question], learner: str) -> Floats:

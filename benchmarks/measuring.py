@@ -32,7 +32,7 @@ from benchmarks.results_file import (
     TypeFigures,
 )
 from phistack.ensemble.evaluation import Score
-from phistack.ensemble.evaluation.figures import figures_of, table_of
+from phistack.ensemble.evaluation.systems import figures_of, table_of
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.tools.stopwatch import Stopwatch
 from phistack.ensemble.training.settings import EngineSettings
@@ -80,10 +80,11 @@ def measure(
     trained, _ = train_bundle(training, engine, settings, jobs=jobs, cache=out / "folds")
     spent = watch.spent()
     reports = score_on(trained.engine, unseen)
-    Console(width=120).print(table_of(f"{benchmark.title}, strict", reports).rich())
+    strict = {name: report.strict for name, report in reports.items()}
+    Console(width=120).print(table_of(f"{benchmark.title}, strict", strict).rich())
     systems = {
         name: {**row, "f1 by criterion": {title: reports[name].score(title).f1.value for title in benchmark.criteria}}
-        for name, row in figures_of(reports).items()
+        for name, row in figures_of(strict).items()
     }
     return BenchmarkResults(
         benchmark=benchmark.name,

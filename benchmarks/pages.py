@@ -58,7 +58,8 @@ def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
     quick = ("--quick", "--submodels", "regex,crf", "--folds", 2, "--jobs", 1, "--text")
     _run("reproduce", "zhao2020", demo / "corpus", notes, "--out", folder / "tables", *quick)
     _write_table(notes, folder)
-    options = ("--patient-column", "patient", "--column", "patient=keep", "--column", "ward=keep")
+    kept = (argument for name in ("id", "patient", "ward") for argument in ("--column", f"{name}=keep"))
+    options = ("--patient-column", "patient", *kept)
     _run("deidentify", folder / "notes.csv", folder / "clean.csv", *options, "--known", folder / "roster.csv", status=3)
     _write_plain_notes(folder / "plain")
     _run("deidentify", folder / "plain", folder / "plain-clean")
@@ -75,15 +76,14 @@ def _write_table(notes: Path, folder: Path) -> None:
     """Notes as a table, with a passage in Russian, a name in a column that is kept, and a row without an id."""
     documents = read_corpus(notes).documents
     first = documents[0]
-    span = next(span for span in first.spans if span.label == "PATIENT")
-    name = first.text[span.start : span.end]
+    names = {span.label: first.text[span.start : span.end] for span in first.spans}
     rows = [[note.id, note.group, "7 B", note.text] for note in documents]
-    rows[0][2] = f"7 B {name}"
+    rows[0][2] = f"7 B {names['DOCTOR']}"
     rows[1][3] = f"{rows[1][3]}\n{_RUSSIAN}\n"
     with (folder / "notes.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["id", "patient", "ward", "text"], *rows, ["", "999", "7 B", "No id."]])
     with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([["patient", "name"], [first.group, name]])
+        csv.writer(file).writerows([["patient", "name"], [first.group, names["PATIENT"]]])
 
 
 def _write_plain_notes(folder: Path) -> None:

@@ -175,8 +175,8 @@ def _ablated(ablation: AblationFile) -> str:
     """When, how and with how many comparisons an ablation was measured."""
     return _prose(
         f"Measured {ablation.date} with the settings {ablation.digest}. {ablation.protocol}",
-        f"p is of a paired approximate randomisation by document with {ablation.shuffles} shuffles, after Holm's",
-        f"correction over the {len(ablation.rows) - 1} differences to the stack.",
+        f"p is of a paired approximate randomisation by {ablation.unit} with {ablation.shuffles} shuffles, after",
+        f"Holm's correction over the {len(ablation.rows) - 1} differences to the stack.",
     )
 
 

@@ -140,6 +140,7 @@ class AblationFile(msgspec.Struct, frozen=True, rename={"digest": "settings hash
     protocol: str
     shuffles: int
     rows: tuple[AblationEntry, ...]
+    unit: str = "document"
 
 
 class TriedVariant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

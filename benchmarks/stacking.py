@@ -35,7 +35,6 @@ from benchmarks.other_domain import OtherDomain, other_domain
 from benchmarks.stacking_cases import BEST, CHOOSERS, MEAN, StackingCase, measured
 from benchmarks.stacking_corpora import KNOWN, StackingCorpus, known_corpora
 from phistack.ensemble.evaluation.tables import Cell, Table, percent, points
-from phistack.ensemble.experiments.chooser_scores import share_of_the_way
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -135,22 +134,34 @@ def _other_domain(arguments: argparse.Namespace) -> list[OtherDomain]:
 
 def table_of(cases: Sequence[StackingCase]) -> Table:
     """A row a case, in percent, and the means over the cases."""
-    columns = ("corpus", "notes", "folds", "members", *CHOOSERS, "way", "less best", "p", "less mean", "p", "error")
+    columns = (
+        "corpus",
+        "notes",
+        "folds",
+        "members",
+        *CHOOSERS,
+        "way",
+        "best less stack",
+        "p",
+        "mean less stack",
+        "p",
+        "error",
+    )
     title = "Strict F1 on held-out notes, by choosers from the same candidates"
     rows = [_cells(case) for case in cases]
     means = ["mean", "", "", "", *(percent(fmean(_f1(case, name) for case in cases)) for name in CHOOSERS)]
     error = percent(fmean(case.calibration.expected_error for case in cases))
     note = (
-        "way: from the best member to the perfect chooser, in percent; less: what the stack is ahead by; error: the "
-        "expected calibration error of the stack, in percent."
+        "way: from the best member to the perfect chooser, in percent; less stack: F1 less that of the stack; error: "
+        "the expected calibration error of the stack, in percent."
     )
-    return Table(columns, [rows, [[*means, *[""] * 5, error]]], title, note, is_wide=True)
+    return Table(columns, [rows, [[*means, *[""] * 5, error]]], title, note)
 
 
 def _cells(case: StackingCase) -> list[str | Cell]:
     rows = case.in_short
     scores = (percent(_f1(case, name)) for name in CHOOSERS)
-    way = share_of_the_way(case.choosers)
+    way = case.choosers.share
     compared = [rows[name].difference for name in (BEST, MEAN)]
     gaps = [cell for gap in compared for cell in ((points(gap.gap), f"{gap.p_holm:.3f}") if gap else ("", ""))]
     error = percent(case.calibration.expected_error)

@@ -14,19 +14,19 @@ from typing import Any
 
 from benchmarks.english import from_scratch
 from benchmarks.stacking_corpora import INVENTED, StackingCorpus
-from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation import Resampling, criterion_named
 from phistack.ensemble.evaluation.calibration import Calibration
-from phistack.ensemble.experiments.calibrations import calibrations_of
-from phistack.ensemble.experiments.chooser_scores import (
+from phistack.ensemble.experiments.choosers import (
     LOGISTIC,
     MAJORITY,
     PERFECT,
     ChooserRow,
-    chooser_scores,
-    share_of_the_way,
+    Choosers,
+    candidates_in_notes,
+    choosers_of,
 )
+from phistack.ensemble.experiments.error_tables import calibrations_of
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
-from phistack.ensemble.experiments.training_choosers import candidates_in_notes
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.log_odds import LogOddsRegression
 from phistack.ensemble.tools.progress import stage
@@ -57,15 +57,15 @@ class StackingCase:
     folds: int
     n_training: int
     n_held_out: int
-    choosers: tuple[ChooserRow, ...]
+    choosers: Choosers
     calibration: Calibration
 
     @property
     def in_short(self) -> dict[str, ChooserRow]:
-        """The choosers of the table, by the names of its columns."""
-        rows = {row.name: row for row in self.choosers}
-        best = {remark: row for row in self.choosers for remark in (BEST, MEAN) if _is(row, remark)}
-        return {name: best.get(name) or rows[name] for name in CHOOSERS}
+        """The choosers of the table, by the names of its columns; the majority of one member is that member."""
+        rows = {row.name: row for row in self.choosers.rows}
+        best = {remark: row for row in self.choosers.rows for remark in (BEST, MEAN) if _is(row, remark)}
+        return {name: best.get(name) or rows.get(name, best[BEST]) for name in CHOOSERS}
 
     def to_dict(self) -> dict[str, Any]:
         """The case as JSON can hold it."""
@@ -75,8 +75,7 @@ class StackingCase:
             "folds": self.folds,
             "notes to learn from": self.n_training,
             "notes scored": self.n_held_out,
-            "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
-            "choosers": [row.to_dict() for row in self.choosers],
+            **self.choosers.to_dict(),
             "calibration of the stack": self.calibration.to_dict(),
         }
 
@@ -115,9 +114,10 @@ def measured(
         by_regression += regression
     documents = tuple(document for _, held_out in splits for document in held_out.documents)
     gold = Corpus(documents, corpus.notes.label_set)
-    choosers = chooser_scores(
+    choosers = choosers_of(
         gold, decided, list(map(accepted, decided)), tuple(settings.submodels), gold.label_set,
-        criterion_named("strict"), others={LOGISTIC: list(map(accepted, by_regression))}, shuffles=shuffles,
+        criterion_named("strict"), others={LOGISTIC: list(map(accepted, by_regression))},
+        resampling=Resampling(shuffles=shuffles),
     )  # fmt: skip
     calibration = calibrations_of(documents, decided, settings.submodels)[STACK]
     return StackingCase(

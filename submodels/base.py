@@ -167,7 +167,7 @@ class Submodel(ABC):
 
         That is `label_set` where the constructor has it, so that types too rare to learn are kept.
         """
-        return {"label_set": label_set, **settings} if "label_set" in signature(cls).parameters else settings
+        return with_label_set(settings, label_set) if "label_set" in signature(cls).parameters else settings
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
@@ -178,6 +178,11 @@ class Submodel(ABC):
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """The usual names of other kinds that a submodel with these arguments has within it, as TBED has patterns."""
         return ()
+
+
+def with_label_set(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The arguments with the name of a label set where they have none."""
+    return {**settings, "label_set": settings.get("label_set") or name}
 
 
 def candidates_in(

@@ -56,10 +56,10 @@ def test_agreement_is_the_same_whichever_annotation_comes_first(seed: int) -> No
     chance = random.Random(seed)
     first = synthesize(4, seed=seed)
     second = first.with_spans([[s for s in note.spans if chance.random() < 0.8] for note in first.documents])
-    one, other = agree(first, second, seed=seed), agree(second, first, seed=seed)
+    one, other = agree(first, second), agree(second, first)
     assert one.score.f1.value == other.score.f1.value == evaluate(first, second).strict.f1.value
-    assert one.kappa == other.kappa
-    assert {t.score.name: t.kappa for t in one.types} == {t.score.name: t.kappa for t in other.types}
+    assert one.kappa == pytest.approx(other.kappa)
+    assert {t.score.name: t.kappa for t in one.types} == pytest.approx({t.score.name: t.kappa for t in other.types})
 
 
 def test_tokens_are_counted_by_the_label_of_the_span_that_holds_any_of_them() -> None:

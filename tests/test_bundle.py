@@ -214,11 +214,11 @@ def test_a_corpus_without_phi_cannot_be_learned_from(tmp_path: Path) -> None:
 def test_kept_fold_predictions_are_used_again_and_hold_no_text(trained: Any, tmp_path: Path) -> None:
     cache = tmp_path / "folds"
     train_bundle(small_corpus(), tmp_path / "first", SETTINGS, cache=cache)
-    kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    kept = {path: path.stat().st_mtime_ns for path in cache.iterdir() if ".bundle" not in path.name}
     assert len(kept) == 4
     assert not any(name in path.read_text() for path in kept for name in NAMES)
     train_bundle(small_corpus(), tmp_path / "second", SETTINGS, cache=cache)
-    assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == kept
+    assert {path: path.stat().st_mtime_ns for path in cache.iterdir() if ".bundle" not in path.name} == kept
     assert read_manifest(tmp_path / "second") == read_manifest(trained[0])
 
 

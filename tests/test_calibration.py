@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import model_card
-from phistack.ensemble.evaluation.calibration import FEWEST, Calibration
-from phistack.ensemble.evaluation.calibration_picture import calibration_picture
-from phistack.ensemble.evaluation.intervals import wilson
-from phistack.ensemble.experiments.calibrations import calibrations_of
+from phistack.ensemble.evaluation.calibration import FEWEST, Calibration, calibration_picture
+from phistack.ensemble.evaluation.resampling import Resampling, wilson
+from phistack.ensemble.experiments.error_tables import calibrations_of
 from phistack.ensemble.experiments.errors import analyse_errors
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tasks.training import train_bundle
@@ -73,11 +72,11 @@ def test_what_is_right_as_often_as_it_says_has_no_error_and_what_is_sure_and_wro
 
 def test_members_are_judged_on_what_they_proposed_and_the_stack_on_everything() -> None:
     gold, other = Span(0, 4, "DATE"), Span(0, 4, "CITY")
-    votes = {name: Candidate(gold, name, 0.9) for name in ("regex", "crf", "said again")}
+    votes = {name: Candidate(gold, name, 0.9) for name in ("regex", "crf", "repeated mention")}
     decisions = [
         Decision(gold, 0.7, True, (votes["regex"], votes["crf"])),
         Decision(other, 0.2, False, (Candidate(other, "crf", 0.3),)),
-        Decision(Span(5, 8, "DATE"), 0.6, True, (votes["said again"],)),
+        Decision(Span(5, 8, "DATE"), 0.6, True, (votes["repeated mention"],)),
     ]
     found = calibrations_of([Document("n", "x" * 9, (gold,))], [decisions], ("regex", "crf"))
     assert {name: (c.n, c.bins[0].said, c.bins[0].right.value) for name, c in found.items()} == {
@@ -133,7 +132,7 @@ def test_the_card_of_an_older_engine_names_no_picture() -> None:
 
 
 def test_other_notes_have_diagrams_in_the_analysis_of_errors(engine: Path) -> None:
-    analysis = analyse_errors(notes(40, 8), load_bundle(engine), shuffles=9)
+    analysis = analyse_errors(notes(40, 8), load_bundle(engine), resampling=Resampling(shuffles=9))
     figures = analysis.to_dict()["calibration"]
     json.dumps(figures)
     page = analysis.page()

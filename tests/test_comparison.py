@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rich.console import Console
 
-from phistack.ensemble.evaluation import Comparison, compare, comparison_latex, evaluate, holm, print_comparison
+from phistack.ensemble.evaluation import (
+    Comparison,
+    Resampling,
+    compare,
+    comparison_latex,
+    evaluate,
+    holm,
+    print_comparison,
+)
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, SettingsError
 from phistack.features.formats import write_corpus
@@ -51,7 +59,7 @@ def measures_of(counts: NDArray[np.int64]) -> tuple[float, ...]:
 
 
 def counts_of(gold: Corpus, system: Corpus) -> NDArray[np.int64]:
-    return evaluate(gold, system, resamples=1).score("i2b2 strict").by_document
+    return evaluate(gold, system, resampling=Resampling(draws=1)).score("i2b2 strict").by_document
 
 
 def exact_p(one: NDArray[np.int64], other: NDArray[np.int64], measure: int) -> float:
@@ -87,7 +95,7 @@ def test_the_interval_of_a_difference_agrees_with_a_plain_loop() -> None:
         drawn = [draw.randrange(30) for _ in range(30)]
         gaps.append(np.subtract(measures_of(one[drawn].sum(0)), measures_of(other[drawn].sum(0))))
     ends = np.sort(gaps, axis=0)[[75, 2925]]
-    found = compare(gold, {"a": a, "b": b}, resamples=3000).differences
+    found = compare(gold, {"a": a, "b": b}, resampling=Resampling(draws=3000)).differences
     for index, measure in enumerate(MEASURES):
         gap = found["a", "b", measure].gap
         assert (gap.low, gap.high) == pytest.approx(tuple(ends[:, index]), abs=0.01)
@@ -99,9 +107,9 @@ def test_the_interval_of_a_difference_agrees_with_a_plain_loop() -> None:
 def test_scores_are_those_of_the_evaluation_and_differences_those_of_the_scores(documents: int, seed: int) -> None:
     gold = gold_of(documents)
     systems = {"a": system_of(gold, seed), "b": system_of(gold, seed + 100)}
-    found = compare(gold, systems, criterion="i2b2 relaxed", shuffles=20, resamples=20)
+    found = compare(gold, systems, criterion="i2b2 relaxed", resampling=Resampling(draws=20, shuffles=20))
     for name, system in systems.items():
-        score = evaluate(gold, system, resamples=1).score("i2b2 relaxed")
+        score = evaluate(gold, system, resampling=Resampling(draws=1)).score("i2b2 relaxed")
         assert found.scores[name].counts == score.counts
         for measure, figure in score.measures.items():
             assert found.scores[name].measures[measure].value == figure.value
@@ -123,7 +131,7 @@ def test_exchanging_the_systems_turns_the_sign_and_nothing_else() -> None:
 def test_holm_corrects_over_every_difference_of_every_pair() -> None:
     gold = gold_of(15)
     systems = {name: system_of(gold, i, missed=i / 10) for i, name in enumerate("abc")}
-    found = compare(gold, systems, shuffles=499)
+    found = compare(gold, systems, resampling=Resampling(shuffles=499))
     assert list(found.differences) == [(*pair, m) for pair in ("ab", "ac", "bc") for m in MEASURES]
     plain = [difference.p for difference in found.differences.values()]
     assert [difference.p_holm for difference in found.differences.values()] == list(holm(plain))
@@ -133,14 +141,15 @@ def test_holm_corrects_over_every_difference_of_every_pair() -> None:
 def test_a_system_does_not_differ_from_its_copy() -> None:
     gold = gold_of(5)
     system = system_of(gold, 3)
-    for difference in compare(gold, {"a": system, "b": system}, shuffles=99).differences.values():
+    few = Resampling(shuffles=99)
+    for difference in compare(gold, {"a": system, "b": system}, resampling=few).differences.values():
         assert difference == ((0, 0, 0), 1, 1)
 
 
 def test_the_comparison_is_json_and_repeats() -> None:
     gold = gold_of(6)
     systems = {"a": system_of(gold, 1), "b": system_of(gold, 2)}
-    first, again, other = (compare(gold, systems, seed=seed).to_dict() for seed in (0, 0, 1))
+    first, again, other = (compare(gold, systems, resampling=Resampling(seed=n)).to_dict() for n in (0, 0, 1))
     assert json.loads(json.dumps(first)) == first == again != other
     assert first["schema"] == "phistack.comparison.v1"
 
@@ -192,14 +201,14 @@ def test_the_table_is_whole_at_80_columns_and_tells_how_it_was_tested() -> None:
     assert "…" not in shown
     flowing = " ".join(shown.split())
     assert "run[red] - run_2" in flowing
-    assert "9999 shuffles; Holm: corrected over all 3 differences" in flowing
+    assert "9999 shuffles (no p below 0.008 with 8 documents); Holm: corrected over all 3 differences" in flowing
 
 
 def test_latex_has_a_section_for_each_pair() -> None:
     gold = gold_of(8)
     latex = comparison_latex(compare(gold, {f"run_{i}": system_of(gold, i) for i in range(3)}))
     assert latex.count(r"\midrule") == 4
-    assert r"run\_0 $-$ run\_1 & $" in latex
+    assert r"run\_0 $-$ run\_1 & precision & $" in latex
 
 
 def test_the_command(phistack: Phistack, tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def test_a_training_says_what_its_labels_are_worth_without_text(phistack: Phista
     documents = tuple(note(f"{100 + i}-01", text) for i, text in enumerate(texts))
     write_corpus(Corpus(documents, LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
     model = tmp_path / "engine"
-    status, shown, _ = phistack("train", tmp_path / "notes", "--model", model, "--submodels", "regex", "--folds", 2)
+    options = ("--submodels", "regex", "--folds", 2, "--details")
+    status, shown, _ = phistack("train", tmp_path / "notes", "--model", model, *options)
     assert status == 0
     near, far = read_manifest(model)["figures"]["contradictions"]
     assert [(found["context"], found["other_label"]) for found in (near, far)] == [(1, len(texts)), (2, len(texts))]

@@ -139,7 +139,7 @@ def test_sentences_are_drawn_from_training_notes_only(tmp_path: Path, monkeypatc
         tested.append({document.group for document in unseen})
         return propose(corpus, *given, unseen=unseen, **options)
 
-    monkeypatch.setattr("phistack.ensemble.experiments.learning_curve.propose", watch)
+    monkeypatch.setattr("phistack.ensemble.experiments.parts.propose", watch)
     settings = SETTINGS.only(("regex",))
     found = learning_curve(NOTES, settings, by=SENTENCES, shares=(30, 100), samples=1, runs=2, stack=False)
     assert len(trained) == 4 and tested[0] and all(held == tested[0] for held in tested)
@@ -174,8 +174,8 @@ def test_three_samples_of_three_runs_have_a_band(phistack: Phistack, tmp_path: P
 
 
 def test_the_seed_of_each_run_is_its_own() -> None:
-    found = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(100,), samples=2, runs=2, stack=False)
-    again = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(100,), samples=2, runs=2, stack=False)
+    found = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(50,), samples=2, runs=2, stack=False)
+    again = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(50,), samples=2, runs=2, stack=False)
     assert [run.to_dict() for run in found.runs] == [run.to_dict() for run in again.runs]
     assert [(run.sample, run.number) for run in found.runs] == [(1, 1), (1, 2), (2, 1), (2, 2)]
 
@@ -242,5 +242,5 @@ def test_a_curve_by_sentences_is_drawn_under_another_name(tmp_path: Path) -> Non
         NOTES, SETTINGS.only(("regex",)), by=SENTENCES, sizes=(30, 60), samples=1, runs=1, stack=False
     )
     found.draw(tmp_path, name="figure-2")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["figure-2.png", "figure-2.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figure-2.pdf", "figure-2.png", "figure-2.svg"]
     assert write_results(tmp_path / "out", lambda: found).curves["regex"][1].size == 60

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.evaluation import compare, evaluate
+from phistack.ensemble.evaluation import Resampling, compare, evaluate
 from phistack.ensemble.evaluation.criteria import criterion_named
-from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_scores, share_of_the_way
+from phistack.ensemble.experiments.choosers import Choosers, choosers_of
 from phistack.ensemble.experiments.errors import analyse_errors
 from phistack.ensemble.stacking.candidates import PooledCandidate
 from phistack.ensemble.tasks.training import score_on, train_bundle
@@ -65,19 +65,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def analysis(home: Path) -> Any:
-    return analyse_errors(gold_notes(), load_bundle(home / "engine"), shuffles=99)
+    return analyse_errors(gold_notes(), load_bundle(home / "engine"), resampling=Resampling(shuffles=99))
 
 
 def test_all_submodels_read_all_lines_though_the_engine_has_a_cascade(home: Path, analysis: Any) -> None:
     engine = load_bundle(home / "engine")
     engine.cascade = object()  # type: ignore[assignment]  # which would fail if it were asked
-    assert analyse_errors(gold_notes(), engine, shuffles=99).to_dict() == analysis.to_dict()
+    assert analyse_errors(gold_notes(), engine, resampling=Resampling(shuffles=99)).to_dict() == analysis.to_dict()
 
 
 def test_what_is_wrong_adds_up_to_the_scores_of_the_stack(home: Path, analysis: Any) -> None:
     gold = gold_notes()
     found = gold.with_spans([note.spans for note in load_bundle(home / "engine").annotate(gold.documents)])
-    strict = evaluate(gold, found, resamples=1).strict.counts
+    strict = evaluate(gold, found, resampling=Resampling(draws=1)).strict.counts
     figures = analysis.to_dict()
     for counted in (figures["kinds"], *_summed(figures["by label"]), *_summed(figures["by who chose"])):
         totals = {side: sum(counted[side].values()) for side in SIDES}
@@ -91,14 +91,14 @@ def _summed(groups: dict[str, Any]) -> list[dict[str, dict[str, int]]]:
 
 
 def test_the_choosers_are_scored_as_everywhere_else(home: Path, analysis: Any) -> None:
-    rows = {row.name: row for row in analysis.choosers}
+    rows = {row.name: row for row in analysis.choosers.rows}
     assert list(rows)[:4] == ["regex", "tbed", "crf", "majority vote"]
     for name, report in score_on(load_bundle(home / "engine"), gold_notes()).items():
         assert rows[name].score.counts == report.strict.counts
     assert rows["stack"].difference is None
     assert all(row.difference for name, row in rows.items() if name != "stack")
     members = [rows[name].score.f1.value for name in ("regex", "tbed", "crf")]
-    assert [row.name for row in analysis.choosers if row.remark == "best member"] == [
+    assert [row.name for row in analysis.choosers.rows if row.remark == "best member"] == [
         ("regex", "tbed", "crf")[members.index(max(members))]
     ]
     assert rows["perfect chooser"].score.recall.value == max(row.score.recall.value for row in rows.values())
@@ -109,16 +109,17 @@ def test_p_values_are_those_of_the_comparison(home: Path, analysis: Any) -> None
     gold, engine = gold_notes(), load_bundle(home / "engine")
     stack = gold.with_spans([note.spans for note in engine.annotate(gold.documents)])
     alone = [[d.span for d in note if _chose(d, "crf")] for note in engine.decide(gold.documents)]
-    expected = compare(gold, {"stack": stack, "crf": gold.with_spans(alone)}, shuffles=99).differences
-    found = next(row for row in analysis.choosers if row.name == "crf").difference
-    assert (found.gap.value, found.p) == (expected["stack", "crf", "f1"].gap.value, expected["stack", "crf", "f1"].p)
+    crf = gold.with_spans(alone)
+    expected = compare(gold, {"crf": crf, "stack": stack}, resampling=Resampling(shuffles=99)).differences
+    found = next(row for row in analysis.choosers.rows if row.name == "crf").difference
+    assert (found.gap.value, found.p) == (expected["crf", "stack", "f1"].gap.value, expected["crf", "stack", "f1"].p)
 
 
 def _chose(decision: Any, source: str) -> bool:
     return any(vote.source == source and vote.chosen for vote in decision.votes)
 
 
-def rows_of(first: int, second: int, stack: int, perfect: int) -> list[ChooserRow]:
+def choosers_among_ten(first: int, second: int, stack: int, perfect: int) -> Choosers:
     """Choosers on one note of ten PHI, of which two members, the stack and the perfect chooser find so many."""
     gold = [Span(2 * i, 2 * i + 1, "DATE") for i in range(10)]
     pool = [
@@ -128,19 +129,20 @@ def rows_of(first: int, second: int, stack: int, perfect: int) -> list[ChooserRo
         for i, span in enumerate(gold[:perfect])
     ]
     corpus = Corpus((Document("n", "x" * 20, tuple(gold)),), LABELS)
-    return [*chooser_scores(corpus, [pool], [gold[:stack]], ("a", "b"), LABELS, criterion_named("strict"), shuffles=9)]
+    few, rule = Resampling(shuffles=9), criterion_named("strict")
+    return choosers_of(corpus, [pool], [gold[:stack]], ("a", "b"), LABELS, rule, resampling=few)
 
 
 def test_the_way_from_the_best_member_to_the_perfect_chooser() -> None:
-    rows = rows_of(5, 7, 7, 9)
-    assert share_of_the_way(rows) == 0
-    assert share_of_the_way(rows_of(5, 7, 9, 9)) == 1
-    assert share_of_the_way(rows_of(9, 7, 9, 9)) is None
+    choosers = choosers_among_ten(5, 7, 7, 9)
+    assert choosers.share == 0
+    assert choosers_among_ten(5, 7, 9, 9).share == 1
+    assert choosers_among_ten(9, 7, 9, 9).share is None
     back = [2 * n / (10 + n) for n in (7, 6, 9)]
-    assert share_of_the_way(rows_of(5, 7, 6, 9)) == pytest.approx((back[1] - back[0]) / (back[2] - back[0]))
-    remarks = {row.name: row.remark for row in rows if row.remark}
+    assert choosers_among_ten(5, 7, 6, 9).share == pytest.approx((back[1] - back[0]) / (back[2] - back[0]))
+    remarks = {row.name: row.remark for row in choosers.rows if row.remark}
     assert remarks == {"b": "best member", "mean over 0.35": "best of 3"}
-    assert [row.name for row in rows] == [
+    assert [row.name for row in choosers.rows] == [
         "a", "b", "majority vote", "mean over 0.35", "mean over 0.50", "stack", "perfect chooser",
     ]  # fmt: skip
 
@@ -150,7 +152,7 @@ def outputs_of(phistack: Phistack, home: Path, out: Path, *options: str) -> list
     files = {"--json": out / "all.json", "--html": out / "page.html", "--latex": out / "tables.tex"}
     targets = [part for item in files.items() for part in item]
     status, shown, error = phistack(
-        "errors", home / "gold", "--model", home / "engine", "--shuffles", 9, *options, *targets
+        "errors", home / "gold", "--model", home / "engine", "--shuffles", 9, "--details", *options, *targets
     )
     assert (status, "phistack: " in error) == (0, False)
     return [shown, *(file.read_text(encoding="utf-8") for file in files.values())]
@@ -184,20 +186,30 @@ def test_the_text_is_shown_where_it_is_asked_for_but_never_in_latex(
     assert not [secret for secret in (*SECRETS, *NAMES) if secret in latex]
 
 
+def test_the_summary_comes_first_and_rows_on_request(phistack: Phistack, home: Path) -> None:
+    given = ("errors", home / "gold", "--model", home / "engine", "--shuffles", 9)
+    (status, short, _), (_, long, _) = phistack(*given), phistack(*given, "--details")
+    assert status == 0
+    assert short.startswith("Of 39 PHI, ") and "The stack" in short.splitlines()[0]
+    assert "Each wrong decision" not in short and "Each wrong decision" in long
+    assert "probability" in long.partition("Each wrong decision")[2]
+    assert not [line for line in short.splitlines() if line.split()[-1:] == ["p"]]
+
+
 def test_ids_and_labels_that_may_be_names_are_hashed(home: Path) -> None:
     labels = replace(LABELS, categories={**LABELS.categories, "Birchwood": "NAME"})
     notes = [replace(note, id=f"Birchwood_{i}") for i, note in enumerate(gold_notes().documents)]
     notes[0] = notes[0].with_spans([Span(12, 14, "Birchwood"), *notes[0].spans])
     gold, engine = Corpus(tuple(notes), labels), load_bundle(home / "engine")
-    shown = analyse_errors(gold, engine, shuffles=9)
+    shown = analyse_errors(gold, engine, resampling=Resampling(shuffles=9))
     assert not [o for o in (shown.page(), shown.latex(), json.dumps(shown.to_dict())) if "Birchwood" in o]
-    assert "Birchwood" in analyse_errors(gold, engine, shuffles=9, with_text=True).page()
+    assert "Birchwood" in analyse_errors(gold, engine, with_text=True).page()
 
 
 def test_the_page_fetches_nothing_and_escapes_what_comes_from_notes(home: Path) -> None:
     text = "Seen by Dr. <img src=//x>&co on 01/12/2019."
     gold = Corpus((Document("1-01", text, (Span(12, 28, "DOCTOR"), Span(32, 42, "DATE"))),), LABELS)
-    page = analyse_errors(gold, load_bundle(home / "engine"), with_text=True, shuffles=9).page()
+    page = analyse_errors(gold, load_bundle(home / "engine"), with_text=True, resampling=Resampling(shuffles=9)).page()
     assert "<img" not in page
     assert "default-src 'none'" in page
     assert not re.findall(r"<[^>]*(?:src|href)\s*=|url\(|@import|<script", page)
@@ -210,10 +222,14 @@ def test_labels_compare_without_regard_to_case(home: Path) -> None:
         for note in gold_notes().documents
     ]
     engine = load_bundle(home / "engine")
-    found = analyse_errors(Corpus(tuple(notes), lower), engine, shuffles=9)
-    assert found.to_dict()["kinds"] == analyse_errors(gold_notes(), engine, shuffles=9).to_dict()["kinds"]
-    assert {row.name: row.score.counts for row in found.choosers} == {
-        row.name: row.score.counts for row in analyse_errors(gold_notes(), engine, shuffles=9).choosers
+    found = analyse_errors(Corpus(tuple(notes), lower), engine, resampling=Resampling(shuffles=9))
+    assert (
+        found.to_dict()["kinds"]
+        == analyse_errors(gold_notes(), engine, resampling=Resampling(shuffles=9)).to_dict()["kinds"]
+    )
+    assert {row.name: row.score.counts for row in found.choosers.rows} == {
+        row.name: row.score.counts
+        for row in analyse_errors(gold_notes(), engine, resampling=Resampling(shuffles=9)).choosers.rows
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phistack.ensemble.evaluation import CRITERIA, Report, evaluate
+from phistack.ensemble.evaluation import CRITERIA, Report, Resampling, evaluate
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 
@@ -24,7 +24,7 @@ def corpora(text: str, gold: list[Span], system: list[Span], labels: LabelSet = 
 
 
 def score(text: str, gold: list[Span], system: list[Span]) -> Report:
-    return evaluate(*corpora(text, gold, system), sentence_counts={"110-01": 1}, resamples=1)
+    return evaluate(*corpora(text, gold, system), sentence_counts={"110-01": 1}, resampling=Resampling(draws=1))
 
 
 def counts(text: str, gold: list[Span], system: list[Span], criterion: str) -> tuple[int, int, int]:
@@ -253,7 +253,7 @@ def test_labels_compare_without_regard_to_case() -> None:
     lower = LabelSet("small", {"doctor": "NAME"})
     gold, _ = corpora("Smith", [Span(0, 5, "DOCTOR")], [])
     _, system = corpora("Smith", [], [Span(0, 5, "doctor")], lower)
-    assert evaluate(gold, system, resamples=1).score("i2b2 strict").f1.value == 1.0
+    assert evaluate(gold, system, resampling=Resampling(draws=1)).score("i2b2 strict").f1.value == 1.0
 
 
 @pytest.mark.parametrize(("end", "expected"), [(4, (0, 1, 1)), (5, (1, 0, 0)), (9, (1, 0, 0)), (10, (0, 1, 1))])
@@ -311,8 +311,8 @@ def test_conll_compares_the_tokens_that_a_span_touches() -> None:
 
 def test_hipaa_rows_are_left_out_where_no_label_is_listed() -> None:
     plain = LabelSet("plain", {"DOCTOR": "NAME"})
-    report = evaluate(*corpora("Smith", [Span(0, 5, "DOCTOR")], [], plain), resamples=1)
+    report = evaluate(*corpora("Smith", [Span(0, 5, "DOCTOR")], [], plain), resampling=Resampling(draws=1))
     assert [c.name for c in report.criteria] == [c.name for c in CRITERIA if "hipaa" not in c.name]
     listed = LabelSet("listed", {"SSN": "ID"}, frozenset({"SSN"}))
-    report = evaluate(*corpora("12345", [Span(0, 5, "SSN")], [], listed), resamples=1)
+    report = evaluate(*corpora("12345", [Span(0, 5, "SSN")], [], listed), resampling=Resampling(draws=1))
     assert [c.name for c in report.criteria] == [c.name for c in CRITERIA if "hipaa-script" not in c.name]

@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from phistack.ensemble.evaluation import Measure, holm, paired_randomisation
-from phistack.ensemble.evaluation.counts import count, count_by, total
-from phistack.ensemble.evaluation.intervals import Bootstrap, wilson
-from phistack.ensemble.evaluation.measures import f1_of_counts, f_score, macro, precision, ratio, recall
+from phistack.ensemble.evaluation.measures import (
+    count,
+    count_by,
+    f1_of_counts,
+    f_score,
+    macro,
+    precision,
+    ratio,
+    recall,
+    total,
+)
+from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units, wilson
 from phistack.features.errors import EvaluationError
 
 TABLES = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8).map(np.array)
@@ -67,10 +76,15 @@ def test_wilson_holds_the_share_and_mirrors(hits: int, more: int) -> None:
     assert wilson(more, hits + more) == pytest.approx((1 - value, 1 - high, 1 - low))
 
 
-def f1_of(counts: np.ndarray, *, resamples: int, seed: int) -> list[Measure]:
+def f1_of(counts: np.ndarray, *, draws: int, seed: int) -> list[Measure]:
     """F1 of each row with its interval; counts of one row may lack the axis of rows."""
     rows = counts[:, None] if counts.ndim == 2 else counts
-    return Bootstrap(rows, resamples=resamples, seed=seed).measures("f1")
+    return bootstrap_of(rows, draws=draws, seed=seed).measures("f1")
+
+
+def bootstrap_of(rows: np.ndarray, *, draws: int, seed: int) -> Bootstrap:
+    """Of notes of as many patients."""
+    return Bootstrap(rows, Units.of([str(n) for n in range(len(rows))], Resampling(draws=draws, seed=seed)))
 
 
 def some_counts(documents: int, seed: int) -> np.ndarray:
@@ -79,12 +93,12 @@ def some_counts(documents: int, seed: int) -> np.ndarray:
 
 def test_the_bootstrap_holds_the_point_narrows_and_repeats() -> None:
     small, large = some_counts(30, 1), some_counts(3000, 1)
-    (narrow,), (wide,) = (f1_of(c, resamples=400, seed=3) for c in (large, small))
+    (narrow,), (wide,) = (f1_of(c, draws=400, seed=3) for c in (large, small))
     assert wide.low < f1_of_counts(total(small)) < wide.high
     assert narrow.low < f1_of_counts(total(large)) < narrow.high
     assert narrow.high - narrow.low < wide.high - wide.low
-    assert f1_of(small, resamples=400, seed=3) == [wide]
-    assert f1_of(small, resamples=400, seed=4) != [wide]
+    assert f1_of(small, draws=400, seed=3) == [wide]
+    assert f1_of(small, draws=400, seed=4) != [wide]
 
 
 def test_the_bootstrap_agrees_with_a_plain_loop() -> None:
@@ -95,24 +109,24 @@ def test_the_bootstrap_agrees_with_a_plain_loop() -> None:
         tp, fp, fn = sum(counts[draw.randrange(40)] for _ in range(40))
         scores.append(2 * tp / (2 * tp + fp + fn))
     scores.sort()
-    (f1,) = f1_of(counts, resamples=4000, seed=0)
+    (f1,) = f1_of(counts, draws=4000, seed=0)
     assert f1[1:] == pytest.approx((scores[100], scores[3900]), abs=0.004)
 
 
 def test_rows_of_the_bootstrap_see_the_same_draws() -> None:
     counts = some_counts(25, 7)
-    bootstrap = Bootstrap(np.stack([counts, counts, some_counts(25, 8)], axis=1), resamples=250, seed=0)
+    bootstrap = bootstrap_of(np.stack([counts, counts, some_counts(25, 8)], axis=1), draws=250, seed=0)
     one, two, other = bootstrap.measures("f1")
     assert one == two != other
     assert bootstrap.gap("f1", 0, 1) == (0, 0, 0)
     assert bootstrap.gap("f1", 0, 2).value == one.value - other.value
-    assert f1_of(np.zeros((4, 1, 3), dtype=np.int64), resamples=10, seed=0) == [(0.0, 0.0, 0.0)]
+    assert f1_of(np.zeros((4, 1, 3), dtype=np.int64), draws=10, seed=0) == [(0.0, 0.0, 0.0)]
 
 
 def test_the_bootstrap_needs_documents_and_draws() -> None:
-    for documents, resamples, reported in ((0, 9, "at least one"), (2, 0, "at least 1, not 0")):
+    for documents, draws, reported in ((0, 9, "at least one"), (2, 0, "at least 1, not 0")):
         with pytest.raises(EvaluationError, match=reported):
-            Bootstrap(np.zeros((documents, 1, 3), dtype=np.int64), resamples=resamples, seed=0)
+            bootstrap_of(np.zeros((documents, 1, 3), dtype=np.int64), draws=draws, seed=0)
 
 
 def test_equal_systems_do_not_differ() -> None:

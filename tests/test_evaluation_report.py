@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from phistack.ensemble.evaluation import evaluate, evaluate_systems, print_report
+from phistack.ensemble.evaluation import Resampling, evaluate, evaluate_systems, print_report
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, LabelError
 from phistack.features.hashed import hashed
@@ -57,7 +57,7 @@ def test_a_perfect_system_scores_one_everywhere() -> None:
 
 def test_an_empty_system_and_an_empty_gold_score_zero() -> None:
     for gold, system in ((GOLD, ()), ((), GOLD), ((), ())):
-        report = evaluate(corpus(gold), corpus(system), resamples=10)
+        report = evaluate(corpus(gold), corpus(system), resampling=Resampling(draws=10))
         assert {score.f1.value for score in report.criteria} == {0.0}
     assert report.types == report.categories == ()
     assert report.coverage.character_recall == 0
@@ -117,9 +117,10 @@ def test_the_order_of_documents_and_spans_changes_no_count(rng: Any) -> None:
     gold, system = random_corpora(6, 5)
     documents = [d.with_spans(rng.sample(d.spans, len(d.spans))) for d in system.documents]
     rng.shuffle(documents)
-    one, other = evaluate(gold, system, resamples=5), evaluate(gold, Corpus(tuple(documents), LABELS), resamples=5)
+    few, rotated = Resampling(draws=5), Corpus(tuple(documents), LABELS)
+    one, other = (evaluate(gold, answers, resampling=few) for answers in (system, rotated))
     assert one.to_dict() == other.to_dict()
-    turned = evaluate(Corpus(gold.documents[::-1], LABELS), system, resamples=5)
+    turned = evaluate(Corpus(gold.documents[::-1], LABELS), system, resampling=few)
     assert [score.counts for score in turned.criteria] == [score.counts for score in one.criteria]
 
 
@@ -178,7 +179,7 @@ def test_overlapping_gold_counts_each_character_once() -> None:
 
 def test_the_report_is_json_and_repeats() -> None:
     gold, system = random_corpora(10, 6)
-    first, again, other = (evaluate(gold, system, seed=seed).to_dict() for seed in (0, 0, 1))
+    first, again, other = (evaluate(gold, system, resampling=Resampling(seed=n)).to_dict() for n in (0, 0, 1))
     assert json.loads(json.dumps(first)) == first == again
     assert other["criteria"]["i2b2 strict"]["f1_interval"] != first["criteria"]["i2b2 strict"]["f1_interval"]
     assert first["schema"] == "phistack.evaluation.v1"
@@ -211,9 +212,9 @@ def test_the_printed_report_names_every_row_and_no_text() -> None:
 
 def test_an_unknown_criterion_is_an_error() -> None:
     with pytest.raises(EvaluationError, match="no criterion lenient"):
-        evaluate(corpus(GOLD), corpus(GOLD), resamples=1).score("lenient")
-    with pytest.raises(EvaluationError, match="resamples"):
-        evaluate(corpus(GOLD), corpus(GOLD), resamples=0)
+        evaluate(corpus(GOLD), corpus(GOLD), resampling=Resampling(draws=1)).score("lenient")
+    with pytest.raises(EvaluationError, match="draws"):
+        evaluate(corpus(GOLD), corpus(GOLD), resampling=Resampling(draws=0))
 
 
 def test_a_shared_task_is_scored_in_seconds() -> None:

@@ -1,8 +1,11 @@
 import json
 import random
-from dataclasses import replace
+import re
+import shutil
+from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from phistack.ensemble.command_line.output import names_of
-from phistack.ensemble.evaluation.intervals import Bootstrap
-from phistack.ensemble.evaluation.scores import scores
+from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units, holm
+from phistack.ensemble.evaluation.systems import scores
 from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.curves import CurveRun, curves_of
 from phistack.ensemble.experiments.domains import Domain
@@ -29,6 +32,8 @@ from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.writing import new_folder
+from phistack.submodels.crf.submodel import CrfSubmodel
+from phistack.submodels.regex.submodel import RegexSubmodel
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
 
@@ -76,7 +81,7 @@ def shown(table: Any) -> Any:
 @pytest.fixture(scope="module")
 def ablation(tmp_path_factory: pytest.TempPathFactory) -> Any:
     home = tmp_path_factory.mktemp("ablation")
-    write_ablation(home / "out", small_corpus(), SETTINGS, shuffles=99, cache=home / "folds")
+    write_ablation(home / "out", small_corpus(), SETTINGS, resampling=Resampling(shuffles=99), cache=home / "folds")
     return home
 
 
@@ -108,7 +113,10 @@ def test_one_submodel_cannot_be_left_out() -> None:
 
 def test_an_ablation_writes_all_its_files(ablation: Any) -> None:
     files = sorted(path.name for path in (ablation / "out").iterdir())
-    assert files == ["cases.json", "cases.txt", "chart.png", "chart.svg", "choosers.tex", "results.json", "table.tex"]
+    assert files == [
+        "cases.json", "cases.txt", "chart.pdf", "chart.png", "chart.svg", "choosers.tex", "folds.tex", "results.json",
+        "table.tex",
+    ]  # fmt: skip
     assert sorted(path.name for path in ablation.iterdir()) == ["folds", "out"]
 
 
@@ -116,7 +124,7 @@ def test_the_results_of_an_ablation_tell_how_they_came_about(ablation: Any) -> N
     results = read(ablation / "out")
     assert results["schema"] == "phistack.ablation.v1"
     assert results["settings hash"] == SETTINGS.digest
-    assert EngineSettings.from_dict(results["settings"]) == SETTINGS
+    assert EngineSettings.from_dict(results["settings"]).digest == SETTINGS.digest
     assert results["variants tried"] == len(results["rows"]) == 8
     assert results["test"] is None
     assert "out of fold by patient, 2 folds" in results["protocol"]
@@ -127,10 +135,86 @@ def test_the_results_of_an_ablation_tell_how_they_came_about(ablation: Any) -> N
         assert row.get("difference", {"p": 0.01})["p"] >= 0.01
 
 
+def test_results_name_every_setting_the_versions_and_the_command(phistack: Phistack, tmp_path: Path) -> None:
+    write_corpus(small_corpus(), tmp_path / "notes", format="i2b2")
+    given = ("ablate", tmp_path / "notes", "--out", tmp_path / "out", "--submodels", "crf", "--folds", 2, "--jobs", 1)
+    assert phistack(*given)[0] == 0
+    results = read(tmp_path / "out")
+    settings = results["settings"]
+    assert settings["submodels"]["crf"] == CrfSubmodel().settings()
+    assert set(settings["features"]) == {field.name for field in fields(FeatureSettings)}
+    assert set(settings["stacker"]) == {field.name for field in fields(StackerSettings)}
+    assert results["versions"]["numpy"] == np.__version__ and results["versions"]["phistack"]
+    assert results["command"] == " ".join(("phistack", *map(str, given)))
+
+
+def test_pictures_have_no_date_and_begin_where_the_figures_do(ablation: Any) -> None:
+    drawn, results = (ablation / "out" / "chart.svg").read_text(encoding="utf-8"), read(ablation / "out")
+    metadata, _, drawing = drawn.partition("</metadata>")
+    for stamp in (results["date"], results["settings hash"]):
+        assert stamp in metadata and stamp not in drawing
+    lowest = 100 * min(row["f1"]["low"] for row in results["rows"])
+    ticks = [float(number) for number in re.findall(r">(\d+)</text>", drawing)]
+    assert lowest > 20 and min(ticks) > lowest - 20
+    assert (ablation / "out" / "chart.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_differences_have_one_sign_in_all_tables(ablation: Any) -> None:
+    results = read(ablation / "out")
+    stack = next(row for row in results["rows"] if row["name"] == "stack")["f1"]["value"]
+    gaps = [(row["f1"]["value"], row["difference"]) for row in results["rows"] if row["name"] != "stack"]
+    gaps += [(row["f1"]["value"], row["less stack"]) for row in results["choosers"] if row["name"] != "stack"]
+    assert all(gap["f1"]["value"] == pytest.approx(f1 - stack) for f1, gap in gaps)
+    for name in ("table", "choosers"):
+        assert "F1 of the row less that of the stack" in (ablation / "out" / f"{name}.tex").read_text()
+
+
+def test_an_ablation_on_other_notes_after_training_with_its_cache_fits_nothing(
+    phistack: Phistack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_corpus(small_corpus(), tmp_path / "notes", format="i2b2")
+    write_corpus(small_corpus(first=50, n=3, seed=1), tmp_path / "test", format="i2b2")
+    quick = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
+    kept = ("--cache", tmp_path / "folds")
+    ablation = ("ablate", tmp_path / "notes", "--test", tmp_path / "test", *quick)
+    assert phistack("train", tmp_path / "notes", "--model", tmp_path / "engine", *quick, *kept)[0] == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(CrfSubmodel, "fit", None)
+        patch.setattr(RegexSubmodel, "fit", None)
+        status, _, error = phistack(*ablation, *kept, "--out", tmp_path / "warm")
+        assert status == 0, error
+    assert phistack(*ablation, "--out", tmp_path / "cold")[0] == 0
+    assert read(tmp_path / "warm")["rows"] == read(tmp_path / "cold")["rows"]
+    assert read(tmp_path / "warm")["choosers"] == read(tmp_path / "cold")["choosers"]
+    assert not any(name in path.read_text() for path in (tmp_path / "folds").iterdir() for name in NAMES)
+    shutil.rmtree(tmp_path / "engine")
+    assert phistack(*ablation, *kept, "--out", tmp_path / "again")[0] == 0
+    assert read(tmp_path / "again")["rows"] == read(tmp_path / "cold")["rows"]
+
+
+def test_seeds_give_means_and_deviations(tmp_path: Path) -> None:
+    settings = SETTINGS.only(("crf",))
+    found = write_ablation(tmp_path / "out", small_corpus(), settings, seeds=3, cache=tmp_path / "folds")
+    runs = [ablate(small_corpus(), replace(settings, seed=n), cache=tmp_path / "folds") for n in range(3)]
+    for row in read(tmp_path / "out")["rows"]:
+        scores = [next(r for r in run.rows if r.name == row["name"]).score.measures for run in runs]
+        for measure, found_mean in row["mean of seeds"].items():
+            values = [score[measure].value for score in scores]
+            assert (found_mean["mean"], found_mean["sd"]) == pytest.approx((fmean(values), stdev(values)))
+    assert (found.rows[0].score, found.seeds) == (runs[0].rows[0].score, (0, 1, 2))
+    assert "mean over 3 seeds" in (tmp_path / "out" / "seeds.tex").read_text()
+
+
+def test_one_submodel_has_no_majority(tmp_path: Path) -> None:
+    found = ablate(small_corpus(), SETTINGS.only(("crf",)))
+    names = [row.name for row in found.choosers.rows]
+    assert names[0] == "crf" and "majority vote" not in names and "stack" in names
+
+
 def test_no_text_of_the_notes_is_in_the_results(ablation: Any) -> None:
     for path in (ablation / "out").iterdir():
-        if path.suffix != ".png":
-            reported = path.read_text(encoding="utf-8")
+        if path.suffix not in (".png", ".pdf"):
+            reported = path.read_text(encoding="utf-8").replace("pyarrow", "")  # a library, which holds a name
             assert not any(name in reported or name.lower() in reported for name in NAMES)
             assert "/12/2019" not in reported
 
@@ -138,7 +222,9 @@ def test_no_text_of_the_notes_is_in_the_results(ablation: Any) -> None:
 def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation: Any, tmp_path: Path) -> None:
     kept = {path: path.stat().st_mtime_ns for path in (ablation / "folds").iterdir()}
     assert len(kept) == 4
-    write_ablation(tmp_path / "again", small_corpus(), SETTINGS, shuffles=99, cache=ablation / "folds")
+    write_ablation(
+        tmp_path / "again", small_corpus(), SETTINGS, resampling=Resampling(shuffles=99), cache=ablation / "folds"
+    )
     assert {path: path.stat().st_mtime_ns for path in (ablation / "folds").iterdir()} == kept
     for name in ("results.json", "cases.json", "cases.txt", "table.tex", "chart.svg"):
         assert (tmp_path / "again" / name).read_bytes() == (ablation / "out" / name).read_bytes()
@@ -146,7 +232,14 @@ def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation: Any, t
 
 def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path) -> None:
     test = small_corpus(first=50, n=3, seed=1)
-    done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9, cache=ablation / "folds")
+    done = write_ablation(
+        tmp_path / "out",
+        small_corpus(),
+        SETTINGS,
+        test=test,
+        resampling=Resampling(shuffles=9),
+        cache=ablation / "folds",
+    )
     results = read(tmp_path / "out")
     assert results["test"]["documents"] == 3
     assert "scored on another" in results["protocol"]
@@ -163,7 +256,7 @@ def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_wa
     from phistack.ensemble.training.trainer import train
 
     test = small_corpus(first=50, n=3, seed=1)
-    done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, shuffles=9)
+    done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, resampling=Resampling(shuffles=9))
     rows = {row.variant.name: row for row in done.rows}
     engine = train(small_corpus(), SETTINGS, cache=ablation / "folds").engine
     for name, report in score_on(engine, test).items():
@@ -173,15 +266,15 @@ def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_wa
 
 def test_a_feature_group_left_out_is_scored(tmp_path: Path) -> None:
     settings = SETTINGS.only(("regex",))
-    write_ablation(tmp_path / "out", small_corpus(), settings, groups=True, shuffles=9)
+    write_ablation(tmp_path / "out", small_corpus(), settings, groups=True, resampling=Resampling(shuffles=9))
     parts = [row["part"] for row in read(tmp_path / "out")["rows"]]
     assert parts.count("without a feature group") == len(COLUMN_GROUPS) - 1
 
 
 def test_tables_of_an_ablation(ablation: Any) -> None:
-    done = ablate(small_corpus(), SETTINGS, shuffles=99, cache=ablation / "folds")
+    done = ablate(small_corpus(), SETTINGS, resampling=Resampling(shuffles=99), cache=ablation / "folds")
     assert json.loads(json.dumps(done.to_dict())) == read(ablation / "out")
-    reported = shown(done.table())
+    reported = shown(done.tables()["table"])
     assert all(row.variant.name in reported for row in done.rows)
     latex = (ablation / "out" / "table.tex").read_text(encoding="utf-8")
     assert latex.count(r"\midrule") == 4
@@ -237,15 +330,26 @@ def test_a_learning_curve(tmp_path: Path) -> None:
     results = read(tmp_path / "out")
     assert results == done.to_dict()
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert files == ["curve.png", "curve.svg", "results.json", "table.tex"]
+    assert files == ["curve.pdf", "curve.png", "curve.svg", "results.json", "table.tex"]
     assert list(results["curves"]) == ["regex", "crf", "stack"]
     assert [(run["share"], run["sample"], run["training"]["patients"]) for run in results["runs"]] == [
-        (50, 1, 4), (100, 1, 8), (50, 2, 4), (100, 2, 8),
+        (50, 1, 4), (100, 1, 8), (50, 2, 4),
     ]  # fmt: skip
     for point in results["curves"]["stack"]:
         assert point["interval"] is None
         assert min(point["orders"]) <= point["f1"] <= max(point["orders"])
-    assert "100 %" in shown(done.table())
+    assert "100 %" in shown(done.tables()["table"])
+
+
+def test_at_all_patients_an_engine_is_trained_once_and_has_no_interval(tmp_path: Path) -> None:
+    settings = SETTINGS.only(("regex",))
+    found = learning_curve(small_corpus(n=10), settings, shares=(50, 100), samples=5, stack=False)
+    assert [(run.share, run.sample) for run in found.runs] == [(50, 1), (100, 1), (50, 2), (50, 3), (50, 4), (50, 5)]
+    last = found.to_dict()["curves"]["regex"][1]
+    assert (len(last["orders"]), last["interval"]) == (1, None)
+    row = found.table().sections[0][1]
+    assert row[2] == f"{100 * last['f1']:.2f}"
+    found.draw(tmp_path)
 
 
 def curve_of(samples: Any) -> Any:
@@ -266,7 +370,7 @@ def facts(n: Any) -> Any:
 
 def score_of(f1: Any) -> Any:
     counts = np.array([[[round(2000 * f1), 2000 - round(2000 * f1), 2000 - round(2000 * f1)]]])
-    return scores(["x_1"], counts, Bootstrap(counts, resamples=1, seed=0))[0]
+    return scores(["x_1"], counts, Bootstrap(counts, Units.of(["1"], Resampling(draws=1))))[0]
 
 
 @pytest.mark.parametrize(
@@ -329,14 +433,14 @@ def test_every_engine_is_tested_on_the_held_out_part_of_every_corpus(matrix: Any
     results = read(folder)
     assert results == done.to_dict()
     assert sorted(path.name for path in folder.iterdir()) == [
-        "matrix.png", "matrix.svg", "others.tex", "results.json", "table.tex",
+        "differences.tex", "matrix.pdf", "matrix.png", "matrix.svg", "others.tex", "results.json", "table.tex",
     ]  # fmt: skip
     assert list(results["matrix"]) == ["regex", "crf", "stack"]
     assert list(results["matrix"]["stack"]) == list(results["matrix"]["stack"]["a"]) == ["a", "b"]
     for name, corpus in results["corpora"].items():
         spans = {row[name]["tp"] + row[name]["fn"] for row in results["matrix"]["stack"].values()}
         assert spans == {corpus["test"]["spans"]}
-    assert "tested on b" in shown(done.table())
+    assert "tested on b" in shown(done.tables()["table"])
     latex = (folder / "table.tex").read_text(encoding="utf-8")
     assert latex.count(r"\midrule") == 3
     score = results["matrix"]["crf"]["a"]["b"]["f1"]
@@ -349,6 +453,32 @@ def test_corpora_of_other_label_sets_need_a_mapping_or_a_comparison_of_spans() -
     with pytest.raises(SettingsError, match="--map-labels"):
         transfer(domains)
     assert transfer(domains, criterion="spans", stack=False).origin.criterion == "meddocan spans strict"
+
+
+def test_a_transfer_compares_training_elsewhere_with_training_at_home(matrix: Any) -> None:
+    folder, _ = matrix
+    results = read(folder)
+    gaps = {(gap["of"], gap["less"], gap["tested on"]): gap for gap in results["differences"]}
+    home = [(f"{name}, trained on b", f"{name}, trained on a", "a") for name in ("regex", "crf", "stack")]
+    over = [(f"crf, trained on {name}", f"stack, trained on {name}", name) for name in "ab"]
+    assert {*home, *over} < {*gaps}
+    scores = results["matrix"]["crf"]
+    expected = scores["b"]["a"]["f1"]["value"] - scores["a"]["a"]["f1"]["value"]
+    assert gaps[home[1]]["f1"]["value"] == pytest.approx(expected)
+    assert [gap["p after Holm"] for gap in gaps.values()] == list(holm([gap["p"] for gap in gaps.values()]))
+    assert "crf, trained on b" in (folder / "differences.tex").read_text()
+
+
+def test_titles_name_no_task_that_the_notes_are_not_of(matrix: Any) -> None:
+    _, done = matrix
+    assert "F1, i2b2 strict, in percent" in done.tables()["table"].title
+    own = LabelSet("court", {"DOCTOR": "NAME", "DATE": "DATE"}, language="en")
+    corpora = [replace(small_corpus(seed=n), label_set=own) for n in (0, 1)]
+    domains = [Domain(str(n), corpus, SETTINGS.only(("regex",))) for n, corpus in enumerate(corpora)]
+    found = transfer(domains, criterion="spans", stack=False)
+    assert "F1, spans strict, in percent" in found.tables()["table"].title
+    assert not any("meddocan" in table.latex("") or "i2b2" in table.latex("") for table in found.tables().values())
+    assert found.to_dict()["criterion"] == "meddocan spans strict"
 
 
 def test_a_matrix_needs_two_corpora_with_the_same_submodels() -> None:

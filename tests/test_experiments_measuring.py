@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phistack.ensemble.evaluation import criterion_named, evaluate, holm, paired_randomisation
-from phistack.ensemble.evaluation.intervals import Bootstrap
+from phistack.ensemble.evaluation import Resampling, criterion_named, evaluate, holm, paired_randomisation
+from phistack.ensemble.evaluation.resampling import Bootstrap, Units
 from phistack.ensemble.evaluation.systems import Systems
 from phistack.ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.curves import interval_of_mean
@@ -22,9 +22,14 @@ ANSWERS = [[DOCTOR, Span(21, 31, "AGE")], [CITY, DATE], []]
 counts_by_document = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8)
 
 
+def different(n: int) -> list[str]:
+    """The patients of as many notes, of which no two have the same."""
+    return [str(number) for number in range(n)]
+
+
 def test_counts_are_those_of_the_evaluation() -> None:
     system = Corpus(tuple(d.with_spans(s) for d, s in zip(GOLD.documents, ANSWERS, strict=True)), LABELS)
-    report = evaluate(GOLD, system, resamples=1)
+    report = evaluate(GOLD, system, resampling=Resampling(draws=1))
     for name in ("i2b2 strict", "meddocan spans strict", "i2b2 token"):
         found = systems_of(GOLD, {"a": ANSWERS}, LABELS, criterion_named(name), seed=0).scores["a"]
         assert found.by_document.tolist() == report.score(name).by_document.tolist()
@@ -41,21 +46,22 @@ def test_short_names_stand_for_the_two_usual_criteria() -> None:
 @settings(max_examples=20, deadline=None)
 def test_intervals_of_f1_are_those_of_the_evaluation(rows: list[tuple[int, ...]]) -> None:
     counts = np.array(rows, dtype=np.int64)
-    score = Systems({"a": counts}, resamples=200, seed=5).scores["a"]
-    assert [score.f1] == Bootstrap(counts[:, None], resamples=200, seed=5).measures("f1")
+    how, patients = Resampling(draws=200, seed=5), different(len(rows))
+    score = Systems({"a": counts}, patients, how).scores["a"]
+    assert [score.f1] == Bootstrap(counts[:, None], Units.of(patients, how)).measures("f1")
 
 
 @given(counts_by_document)
 @settings(max_examples=20, deadline=None)
 def test_a_system_does_not_differ_from_itself(rows: list[tuple[int, ...]]) -> None:
     counts = np.array(rows, dtype=np.int64)
-    systems = Systems({"a": counts, "b": counts}, resamples=20, seed=0)
-    (found,) = systems.differences([("a", "b")], ["f1"], shuffles=20).values()
+    systems = Systems({"a": counts, "b": counts}, different(len(rows)), Resampling(draws=20, shuffles=20))
+    (found,) = systems.differences([("a", "b")], ["f1"]).values()
     assert found == ((0, 0, 0), 1, 1)
 
 
 def test_precision_and_recall_are_micro() -> None:
-    score = Systems({"a": np.array([[3, 1, 0], [0, 0, 2]])}, seed=0).scores["a"]
+    score = Systems({"a": np.array([[3, 1, 0], [0, 0, 2]])}, ["1", "2"]).scores["a"]
     assert score.counts == (3, 1, 2)
     assert (score.precision.value, score.recall.value) == (0.75, 0.6)
     assert score.precision.low <= 0.75 <= score.precision.high
@@ -68,7 +74,7 @@ def test_differences_are_corrected_over_all_comparisons() -> None:
         "alike": np.array([[9, 1, 1]] * 19 + [[9, 1, 2]]),
     }
     pairs = [("worse", "good"), ("alike", "good")]
-    worse, alike = Systems(counts, seed=0).differences(pairs, ["f1"], shuffles=999).values()
+    worse, alike = Systems(counts, different(20), Resampling(shuffles=999)).differences(pairs, ["f1"]).values()
     plain = [paired_randomisation(counts[n], counts["good"], shuffles=999, seed=0) for n in ("worse", "alike")]
     assert [worse.p_holm, alike.p_holm] == list(holm(plain))
     assert worse.gap.high < 0
@@ -77,9 +83,9 @@ def test_differences_are_corrected_over_all_comparisons() -> None:
 
 def test_systems_on_different_documents_cannot_be_measured_together() -> None:
     with pytest.raises(EvaluationError, match="same documents"):
-        Systems({"a": np.zeros((2, 3), dtype=int), "b": np.zeros((3, 3), dtype=int)}, seed=0)
+        Systems({"a": np.zeros((2, 3), dtype=int), "b": np.zeros((3, 3), dtype=int)}, ["1", "2"])
     with pytest.raises(EvaluationError, match="at least one"):
-        Systems({"a": np.zeros((0, 3), dtype=int)}, seed=0)
+        Systems({"a": np.zeros((0, 3), dtype=int)}, [])
 
 
 SAID = {

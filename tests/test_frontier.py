@@ -67,7 +67,7 @@ def test_no_point_of_the_frontier_is_beaten_and_every_other_is(points: Any) -> N
 def test_the_results_have_a_row_a_subset_from_the_fastest_to_the_slowest(home: Any) -> None:
     results = json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))
     rows = results["rows"]
-    assert {row["name"] for row in rows} == {"regex", "crf", "regex+crf"}
+    assert {row["name"] for row in rows} == {"stack over regex", "stack over crf", "regex+crf"}
     speeds = [row["speed"]["median"] for row in rows]
     assert speeds == sorted(speeds, reverse=True)
     assert all(row["load seconds"] > 0 and row["peak MB"] > 10 for row in rows)
@@ -157,10 +157,16 @@ def test_the_budget_keeps_the_best_subset_that_is_fast_enough(
     assert status == 0
     order = [subset for subset, _ in by_score(train(notes(), SETTINGS).engine)]
     expected = next(subset for subset in order if speeds[subset] >= budget)
-    assert f"the engine of {', '.join(expected)} is in" in shown
+    assert f"The engine of {', '.join(expected)} is in" in shown
     manifest = read_manifest(tmp_path / "engine")
     assert tuple(manifest["kinds"]) == load_bundle(tmp_path / "engine").names == expected
-    assert manifest["trained_on"]["notes per second asked for"] == budget
+    figures = manifest["figures"]["budget"]
+    assert figures["notes per second asked for"] == budget
+    measured = order[: order.index(expected) + 1]
+    assert [row["submodels"] for row in figures["measured"]] == ["+".join(subset) for subset in measured]
+    card = (tmp_path / "engine" / "MODEL_CARD.md").read_text()
+    assert f"Trained to annotate {budget} notes a second" in card
+    assert all(f"| {'+'.join(subset)} | " in card and f"| {speeds[subset]:.0f} |" in card for subset in measured)
     assert set(manifest["figures"]["strict"]) == {*expected, "stack"}
 
 

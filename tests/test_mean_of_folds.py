@@ -8,6 +8,7 @@ from statistics import fmean, pstdev
 import pytest
 
 from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.evaluation import Resampling
 from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.stacking.folds import training_folds
@@ -32,7 +33,7 @@ def test_a_training_reports_it_and_its_bundle_holds_it(tmp_path: Path) -> None:
     found = [set(d.spans) for d in out_of_fold_corpora(training, CORPUS)["crf"].documents]
     gold = [set(d.spans) for d in CORPUS.documents]
     by_fold = [strict_f1([found[i] for i in fold], [gold[i] for i in fold]) for fold in FOLDS]
-    table = next(table for table in report.tables() if "mean over the folds" in table.title)
+    table = next(table for table in report.details() if "mean over the folds" in table.title)
     [row] = [row for row in table.sections[0] if row[0] == "crf"]
     assert row[3] == f"{100 * fmean(by_fold):.2f} ({100 * pstdev(by_fold):.2f})"
     figures = read_manifest(tmp_path / "engine")["figures"]
@@ -41,10 +42,14 @@ def test_a_training_reports_it_and_its_bundle_holds_it(tmp_path: Path) -> None:
 
 
 def test_an_ablation_has_it_out_of_fold_and_not_on_other_notes(tmp_path: Path) -> None:
-    found = write_results(tmp_path / "out", lambda: ablate(CORPUS, SETTINGS, shuffles=9, cache=tmp_path / "folds"))
+    found = write_results(
+        tmp_path / "out", lambda: ablate(CORPUS, SETTINGS, resampling=Resampling(shuffles=9), cache=tmp_path / "folds")
+    )
     rows = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["rows"]
     assert all(0 < row["mean of folds"]["f1"]["mean"] <= 1 for row in rows)
-    table = found.fold_table()
-    assert table is not None and [row[0] for row in table.sections[0]] == [row["name"] for row in rows]
-    other = ablate(CORPUS, SETTINGS, test=synthesize(3, seed=5), shuffles=9, cache=tmp_path / "folds")
-    assert other.fold_table() is None and other.rows[0].of_folds is None
+    table = found.tables()["folds"]
+    assert [row[0] for row in table.sections[0]] == [row["name"] for row in rows]
+    other = ablate(
+        CORPUS, SETTINGS, test=synthesize(3, seed=5), resampling=Resampling(shuffles=9), cache=tmp_path / "folds"
+    )
+    assert "folds" not in other.tables() and other.rows[0].of_folds is None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lxml import html
 
 from phistack.ensemble.evaluation import Measure, Score
-from phistack.ensemble.evaluation.counts import Counts
+from phistack.ensemble.evaluation.measures import Counts
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.views.page import NoteView, write_page
 from phistack.features.documents import Document, Span

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.deidentification import redact
-from phistack.ensemble.experiments.parts import all_answers
+from phistack.ensemble.experiments.parts import answers_of
 from phistack.ensemble.tasks.training import score_on
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import FeatureSettings
@@ -109,8 +108,8 @@ def test_training_reads_the_plain_view_too(training: Any) -> None:
 def test_experiments_answer_in_the_note_as_it_was_written(unseen: Any) -> None:
     corpus = all_disguised(TRAINED_ON)
     others = tuple(disguised(document, 7) for document in unseen)
-    plain = all_answers(propose(TRAINED_ON, SETTINGS, unseen=unseen), SETTINGS)
-    answers = all_answers(propose(corpus, SETTINGS, unseen=others), SETTINGS)
+    plain = answers_of(TRAINED_ON, SETTINGS, unseen=unseen)
+    answers = answers_of(corpus, SETTINGS, unseen=others)
     for name in plain:
         for note, spans, expected in zip(others or corpus.documents, answers[name], plain[name], strict=True):
             assert as_read(note.with_spans(spans)).spans == tuple(sorted(expected))
@@ -121,7 +120,7 @@ def test_scores_of_the_demonstration_are_those_of_the_note_as_it_was_written(tra
     other = all_disguised(gold)
     # Gold without the invisible characters at the ends of its spans would be another question.
     notes = (plain_view(note) for note in other.documents)
-    other = replace(other, documents=tuple(n.with_spans(v.all_in_note(v.document.spans)) for n, v in
+    other = replace(other, documents=tuple(n.with_spans(map(v.in_note, v.document.spans)) for n, v in
                                            zip(other.documents, notes, strict=True)))  # fmt: skip
     expected, found = score_on(training.engine, gold), score_on(training.engine, other)
     for name, report in expected.items():

@@ -59,7 +59,7 @@ def test_a_case_scores_all_choosers_on_the_notes_held_out() -> None:
     case = measured(corpus, MEMBERS, 2, shuffles=9)
     assert tuple(case.in_short) == CHOOSERS
     gold = [span for _, held_out in corpus.rounds(1) for d in held_out.documents for span in d.spans]
-    assert {row.score.counts.support for row in case.choosers} == {len(gold)}
+    assert {row.score.counts.support for row in case.choosers.rows} == {len(gold)}
     assert case.in_short["perfect chooser"].score.f1.value >= case.in_short["stack"].score.f1.value
     assert case.in_short["best member"].name in MEMBERS
     assert measured(corpus, MEMBERS, 2, shuffles=9) == case

@@ -34,7 +34,7 @@ def trained() -> tuple[Transfer, list[tuple[set[str], set[str]]]]:
         return propose(corpus, *given, unseen=unseen, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("phistack.ensemble.experiments.transfer.propose", watch)
+        patch.setattr("phistack.ensemble.experiments.parts.propose", watch)
         domains = [Domain(name, corpus, SETTINGS) for name, corpus in WARDS.items()]
         return transfer(domains, pooled=True, stack=False), seen
 
@@ -74,7 +74,7 @@ def test_without_pools_the_figures_are_the_same(trained: Any) -> None:
     alone = transfer([Domain(name, corpus, SETTINGS) for name, corpus in WARDS.items()], stack=False)
     assert alone.pooled == {} and list(alone.matrix["crf"]) == ["a", "b", "c"]
     assert all(alone.matrix["crf"][name] == found.matrix["crf"][name] for name in WARDS)
-    assert len(alone.others_table().sections) == 1
+    assert len(alone.tables()["others"].sections) == 1
 
 
 def test_the_command_writes_both_tables(phistack: Phistack, tmp_path: Path) -> None:

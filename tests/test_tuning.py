@@ -148,7 +148,7 @@ def test_a_trial_that_cannot_work_is_listed_with_its_reason() -> None:
     found = tune(CORPUS, SETTINGS, "tbed", SearchSpace({"min_gain": [0]}), trials=1)
     assert found.best.number == 0 and found.trials[1].counts is None
     assert "min_gain of the rule learner must be at least 1" in found.to_dict()["trials"][1]["reason"]
-    assert "Trial 1 cannot work" in found.table().note
+    assert "Trial 1 cannot work" in found.tables()["table"].note
     broken = replace(SETTINGS, submodels={"tbed": {"min_gain": 0}})
     with pytest.raises(SettingsError, match="no trial can work"):
         tune(CORPUS, broken, "tbed", SearchSpace({"within": ["line"]}), trials=1)

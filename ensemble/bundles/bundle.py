@@ -3,6 +3,7 @@
     manifest.json         protocol, kinds, versions, SHA-256 of every other file, figures, what it was trained on
     MODEL_CARD.md         the same for people
     calibration.svg       reliability diagrams of submodels and stack, out of fold
+    settings.toml         how it was trained; `train --config BUNDLE` reads it
     label_set.json        labels, categories, HIPAA membership
     self_test.json        invented sentences and what the engine said of them when it was made
     features/             tokens, columns, vocabularies
@@ -30,11 +31,11 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, file_hash, read_bundle, read_label_set
+from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, SETTINGS, file_hash, read_bundle, read_label_set
 from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation.calibration_picture import calibration_picture
+from phistack.ensemble.evaluation.calibration import calibration_picture
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
@@ -74,6 +75,7 @@ def save_bundle(
     trained_on: Mapping[str, Any],
     figures: Mapping[str, Any],
     models: Mapping[str, SavedFiles] = MappingProxyType({}),
+    settings: str = "",
 ) -> None:
     """Write an engine, all or nothing.
 
@@ -83,11 +85,14 @@ def save_bundle(
     :param figures: JSON-ready scores, with their protocol.
     :param models: the files of submodels that are saved already, by name, as a training has them; they are taken over,
         and only the others save theirs.
+    :param settings: of the training, as `EngineSettings.to_toml` writes them; empty where they are not known.
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.
     """
     manifest = _manifest(engine, trained_on, figures)
-    contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest).encode()}
+    contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest, settings).encode()}
+    if settings:
+        contents[SETTINGS] = settings.encode()
     if "calibration" in figures:
         contents[CALIBRATION_PICTURE] = calibration_picture(figures["calibration"]).encode()
     parts = SavedFiles.written_by(partial(_write_parts, engine, models))

@@ -42,6 +42,7 @@ _OLDEST_READ = 1
 """Bundles of protocol 1 have neither repeats nor forms nor a language gate, and are read as they were made."""
 
 MANIFEST = "manifest.json"
+SETTINGS = "settings.toml"
 _LABELS = "label_set.json"
 _LANGUAGE_GATE = "language_gate/language_gate.json"
 _LARGEST_MANIFEST = 2**24
@@ -144,6 +145,13 @@ def bundle_languages(path: Path) -> tuple[str, ...]:
         # Older bundles have none.
         read = []
     return tuple(dict.fromkeys((own, *read)))
+
+
+def bundle_settings(path: Path) -> str:
+    """The settings that a bundle was trained with, as TOML; :raises BundleError: if it has none or cannot be read."""
+    if SETTINGS not in read_manifest(path)["files"]:
+        raise BundleError(f"the bundle {path} was made before bundles kept their settings; name a file of settings")
+    return _one_file(path, SETTINGS).read(SETTINGS).decode("utf-8")
 
 
 def read_label_set(files: SavedFiles) -> LabelSet:

@@ -29,13 +29,13 @@ A phistack engine that finds protected health information (PHI) in clinical note
 {reliability}
 
 {figures}
-{elsewhere}{contradictions}{choosers}{calibration}{cascade}{choices}
+{seeds}{budget}{elsewhere}{contradictions}{choosers}{calibration}{cascade}{choices}
 ## Use
 
 For finding PHI in notes of the same language and kind as those it was trained on. Every engine misses some PHI: check a
 sample of your own notes with `phistack evaluate` before you rely on it, and have people review what is released. Its
 vocabularies hold words of the training notes, so treat this bundle as you treat the notes themselves.
-"""
+{settings}"""
 
 _ELSEWHERE = """
 ## Measured on other notes
@@ -51,10 +51,11 @@ _CHOOSERS = """
 ## Choosers
 
 The stack beside other ways to choose from the same candidates, out of fold; which member and which mean is best was
-seen on these notes, and the perfect chooser knows what is right. The p-value is of paired approximate randomisation by
-note against the stack, {shuffles} shuffles, after Holm's correction over all choosers and all members. {sentence}
+seen on these notes, and the perfect chooser knows what is right. *Less stack* is F1 less that of the stack; p is of
+paired approximate randomisation by {unit}, {shuffles} shuffles, after Holm's correction over all choosers and all
+members. {sentence}
 
-| chooser | precision | recall | F1 | stack less it | p |
+| chooser | precision | recall | F1 | less stack | p |
 |---|---|---|---|---|---|
 {rows}
 """
@@ -94,6 +95,36 @@ Of {PHI:.0f} PHI, {PHI lost:.0f} are lost that are found where every line is rea
 of these only the costly submodels propose. With `--no-cascade` they read every line.
 """
 
+_SETTINGS = """
+## Settings
+
+`phistack train CORPUS --model NEW --config BUNDLE` trains with these again; they are `settings.toml` in the bundle.
+
+```toml
+{toml}```
+"""
+
+_SEEDS = """
+## Seeds
+
+Means over {n} seeds of training, out of fold, with standard deviations.
+
+| system | precision | recall | F1 |
+|---|---|---|---|
+{rows}
+"""
+
+_BUDGET = """
+## Speed
+
+Trained to annotate {notes per second asked for:g} notes a second on one core. Subsets of the submodels were measured
+from the best downwards until one was fast enough, on {processor}, by processor time:
+
+| submodels | F1 | notes a second |
+|---|---|---|
+{rows}
+"""
+
 _CHOICES = """
 ## Recall or precision
 
@@ -106,8 +137,12 @@ fold and before repeats are searched for; the thresholds were chosen on these no
 """
 
 
-def model_card(manifest: Mapping[str, Any]) -> str:
-    """The card, as Markdown, from a bundle's manifest."""
+def model_card(manifest: Mapping[str, Any], settings: str = "") -> str:
+    """The card, as Markdown.
+
+    :param manifest: of the bundle.
+    :param settings: of the training, as TOML; empty where they are not known.
+    """
     facts = {
         "submodels": ", ".join(manifest["kinds"].values()),
         "label set": manifest["label_set"],
@@ -121,12 +156,15 @@ def model_card(manifest: Mapping[str, Any]) -> str:
         reliability=_reliability(manifest),
         trained_on=_rows(manifest["trained_on"]),
         figures=_figures(manifest["figures"]),
+        seeds=_seeds(manifest["figures"]),
+        budget=_budget(manifest["figures"].get("budget", {})),
         elsewhere=_elsewhere(manifest),
         contradictions=_contradictions(manifest["figures"].get("contradictions", [])),
         choosers=_choosers(manifest["figures"].get("choosers", {})),
         calibration=_calibration(manifest["figures"].get("calibration", {})),
         cascade=_cascade(manifest["figures"].get("cascade", {})),
         choices=_choices(manifest["figures"].get("recall choices", {})),
+        settings=_SETTINGS.format(toml=settings) if settings else "",
     )
 
 
@@ -146,6 +184,25 @@ def _figures(figures: Mapping[str, Any]) -> str:
         recall, f1 = _interval(row.get("recall_interval")), _interval(row.get("interval"))
         lines.append(f"| {name} | {row['precision']:.4f} | {row['recall']:.4f} | {recall} | {row['f1']:.4f} | {f1} |")
     return "\n".join([figures.get("protocol", ""), "", *lines])
+
+
+def _seeds(figures: Mapping[str, Any]) -> str:
+    """Means over seeds; nothing for an engine that was trained with one."""
+    means = {
+        name: [f"{found['mean']:.4f} ({found['sd']:.4f})" for found in row.values()]
+        for name, row in figures.get("mean of seeds", {}).items()
+    }
+    rows = "\n".join(f"| {name} | {' | '.join(cells)} |" for name, cells in means.items())
+    return _SEEDS.format(n=figures["seeds"], rows=rows) if rows else ""
+
+
+def _budget(figures: Mapping[str, Any]) -> str:
+    """What the submodels were chosen by; nothing for an engine that was trained without a budget."""
+    rows = "\n".join(
+        f"| {row['submodels']} | {row['f1']:.4f} | {row['notes per second']:.0f} |"
+        for row in figures.get("measured", ())
+    )
+    return _BUDGET.format_map({**figures, **figures["machine"], "rows": rows}) if figures else ""
 
 
 def measured_elsewhere(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -171,12 +228,13 @@ def _choosers(figures: Mapping[str, Any]) -> str:
     if not figures:
         return ""
     rows = "\n".join(map(_chooser, figures["rows"]))
-    return _CHOOSERS.format(shuffles=figures["shuffles"], sentence=figures["in short"], rows=rows)
+    unit = figures.get("unit", "document")
+    return _CHOOSERS.format(unit=unit, shuffles=figures["shuffles"], sentence=figures["in short"], rows=rows)
 
 
 def _chooser(row: Mapping[str, Any]) -> str:
     scores = " | ".join(f"{row[measure]['value']:.4f}" for measure in ("precision", "recall", "f1"))
-    compared = row.get("stack less it")
+    compared = row.get("less stack")
     gap, p = (f"{compared['f1']['value']:+.4f}", f"{compared['p after Holm']:.3f}") if compared else ("", "")
     why = row["chosen on these notes as"]
     return f"| {row['name']}{f' ({why})' if why else ''} | {scores} | {gap} | {p} |"

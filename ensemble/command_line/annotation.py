@@ -38,13 +38,15 @@ def agreement(
 
     from phistack.ensemble.evaluation.adjudication import doubts_sheet
     from phistack.ensemble.evaluation.agreement import agree
+    from phistack.ensemble.evaluation.resampling import Resampling
 
     refuse_taken(*filter(None, (sheet, json_file, latex)))
     one = corpora.read(first)
     say_remarks(one)
     other = corpora.read(second, one.label_set)
     name, other_name = names_of([first, second])
-    found = agree(one, other, names=(name, other_name), allow_missing=allow_missing, seed=seed)
+    names, drawn = (name, other_name), Resampling(seed=seed)
+    found = agree(one, other, names=names, allow_missing=allow_missing, resampling=drawn)
     if sheet:
         write_new(sheet, doubts_sheet(found.doubts, with_text=text))
     if json_file:

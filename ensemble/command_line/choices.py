@@ -35,12 +35,12 @@ STRATEGIES = (
     *("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
     *("generalise", "keep"),
 )
-INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 RECALLS = ("high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()
 DRAWN = ("patients", "sentences")
+UNITS = ("patient", "document")
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from phistack.ensemble.command_line.options import (
     NewModelOption,
     PageOption,
     SeedOption,
+    SeedsOption,
     SourceArgument,
     TargetArgument,
     TextOption,
@@ -27,10 +28,11 @@ from phistack.ensemble.command_line.output import (
     report_misaligned_spans,
     say,
     say_remarks,
-    say_where,
+    say_written,
     tell_reliability,
     warn,
 )
+from phistack.ensemble.command_line.scores import ResamplingOptions
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 
@@ -57,6 +59,11 @@ def train(
     add: Annotated[
         Path | None, option("More annotated notes to learn from; no fold, stacker or score has them.")
     ] = None,
+    seeds: SeedsOption = 1,
+    details: Annotated[
+        bool, option("Show means over folds, other choosers, calibration and labels too.", "--details")
+    ] = False,
+    chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
@@ -67,15 +74,22 @@ def train(
         more = training.read(add, notes.label_set) if add else None
     say_remarks(notes)
     done, report = train_with_report(
-        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget, added=more
-    )
+        notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget, added=more,
+        seeds=seeds, resampling=chance.resampling(),
+    )  # fmt: skip
     warn(done.warnings)
-    for table in report.tables():
+    for table in (report.summary(), *(report.details() if details else [])):
         console().print(table.rich())
-    for sentence in report.sentences:
-        say(sentence)
-    report_misaligned_spans(notes, done.warnings)
-    say(f"the engine of {', '.join(done.engine.names)} is in {model}")
+    if details:
+        for sentence in report.sentences:
+            say(sentence)
+        report_misaligned_spans(notes, done.warnings)
+    if report.weak:
+        say(report.weak)
+    say(f"The engine of {', '.join(done.engine.names)} is in {model}. {report.choosers.sentence}")
+    say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on notes that it does not know")
+    more_in = "the model card" if details else "--details or the model card"
+    say(f"More: {more_in}, phistack engines {model}")
     tell_reliability(model)
 
 
@@ -96,10 +110,10 @@ def annotate(
         model, engine = use.load(notes, model)
         keep_all()
     tell_reliability(model)
-    corpus, held_back = annotate_corpus(notes, out, engine, format=to)
-    warn(corpus.warnings)
-    say_where(corpus.documents, out)
-    fail_for(held_back, len(corpus))
+    written = annotate_corpus(notes, out, engine, format=to)
+    warn(written.warnings)
+    say_written(written.notes, written.spans, out)
+    fail_for(written.held_back, written.notes)
 
 
 def explain(

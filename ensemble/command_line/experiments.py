@@ -15,10 +15,12 @@ from phistack.ensemble.command_line.options import (
     CriterionOption,
     MapLabelsOption,
     OutOption,
+    SeedsOption,
     StackOption,
     TestOption,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
+from phistack.ensemble.command_line.scores import ResamplingOptions, command_given
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
 
-_KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you need no more"
+_KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you no longer need it"
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
@@ -38,23 +40,21 @@ def ablate(
     *,
     test: TestOption = None,
     groups: Annotated[bool, typer.Option("--groups", help="Leave out feature groups too, and train again.")] = False,
-    shuffles: Annotated[int, typer.Option(help="Number of shuffles of the paired randomisation.", min=1)] = 9999,
+    seeds: SeedsOption = 1,
     criterion: CriterionOption = "strict",
+    chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
     """Score the stack with each part left out: submodels, feature groups, stacker features; with significance."""
     with stage("reading the notes"):
         from phistack.ensemble.experiments.ablation import ablate
-        from phistack.ensemble.experiments.chooser_scores import the_way
 
         notes, other, settings = _read(training, corpus, test)
     results = _write(out, lambda: ablate(
-        notes, settings, test=other, groups=groups, criterion=criterion, shuffles=shuffles,
+        notes, settings, test=other, groups=groups, criterion=criterion, seeds=seeds, resampling=chance.resampling(),
         jobs=training.jobs, cache=training.cache,
     ))  # fmt: skip
-    for table in filter(None, (results.fold_table(), results.chooser_table())):
-        console().print(table.rich())
-    say(the_way(results.choosers))
+    say(results.choosers.sentence)
 
 
 def curve(
@@ -121,6 +121,7 @@ def transfer(
     map_labels: MapLabelsOption = "",
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
+    chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
     """Train on each corpus, or on several together, and test on each: how far an engine travels."""
@@ -135,17 +136,17 @@ def transfer(
         Domain(name, corpus.mapped(map_labels or corpus.label_set.name), training.settings(corpus))
         for name, corpus in zip(names_of(corpora), read, strict=True)
     ]
-    results = _write(out, lambda: transfer(
-        domains, pooled=pooled, stack=stack, criterion=criterion, jobs=training.jobs, cache=training.cache,
+    _write(out, lambda: transfer(
+        domains, pooled=pooled, stack=stack, criterion=criterion, resampling=chance.resampling(), jobs=training.jobs,
+        cache=training.cache,
     ))  # fmt: skip
-    console().print(results.others_table().rich())
 
 
 def tune(
     corpus: CorpusArgument,
     out: OutOption,
     submodel: Annotated[
-        str, typer.Option(help="The submodel whose settings are sought.", autocompletion=completing(SUBMODELS))
+        str, typer.Option(help="The submodel whose settings to search.", autocompletion=completing(SUBMODELS))
     ],
     space: Annotated[
         str,
@@ -190,10 +191,11 @@ def _kept(training: TrainingOptions, out: Path) -> Path:
 
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
-    """Run an experiment, write the folder of its results and show the table."""
+    """Run an experiment, write the folder of its results and show the tables."""
     from phistack.ensemble.experiments.results import write_results
 
-    results = write_results(out, measure, pictures=pictures)
-    console().print(results.table().rich())
-    say(f"figures, table and {'pictures' if pictures else 'settings'} were written to {out}")
+    results = write_results(out, measure, pictures=pictures, command=command_given())
+    for table in results.tables().values():
+        console().print(table.rich())
+    say(f"figures, tables and {'pictures' if pictures else 'settings'} are in {out}")
     return results

@@ -12,10 +12,12 @@ Each field of a group is an option; a field that is a group itself represents th
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.options import (
     AlwaysOption,
     CascadeOption,
@@ -36,9 +38,11 @@ from phistack.ensemble.command_line.options import (
     SubsetOption,
     TextColumnOption,
     UnknownLabelsOption,
+    UnmatchedRosterOption,
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
     from phistack.ensemble.engine import Engine, EngineOptions
@@ -94,10 +98,10 @@ class EngineUseOptions:
     """How an engine reads, and what the user knows better."""
 
     known: KnownOption = None
+    unmatched_roster: UnmatchedRosterOption = False
     always: AlwaysOption = None
     never: NeverOption = None
     patterns: PatternsOption = None
-
     cascade: CascadeOption = True
     recall: RecallOption = "balanced"
     other_languages: OtherLanguagesOption = "replace"
@@ -126,7 +130,7 @@ class UseOptions:
         """The notes to read."""
         from phistack.ensemble.tasks.annotating import Source
 
-        return Source(path, self.reading.reader)
+        return Source(path, self.reading.reader, self.engine.unmatched_roster)
 
     def load(self, notes: Source, model: Path | None) -> tuple[Path, Engine]:
         """The engine that was named, or those for the languages of the notes.
@@ -141,12 +145,18 @@ class UseOptions:
         return path, engine_with(path, self.engine.options, by_language=by_language, only=only, known=self.engine.known)
 
 
+_SETTINGS = option(
+    "A TOML file of settings, which override the preset, or a bundle, whose settings are used again.",
+    parser=bundle_path, metavar="FILE|BUNDLE",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """How corpora are read and engines are trained on them; options go before file, preset and defaults."""
 
     preset: PresetOption = ""
-    config: Annotated[Path | None, option("A TOML file of settings, which override the preset.")] = None
+    config: Annotated[Path | None, _SETTINGS] = None
     submodels: SubmodelsOption = ""
     language: LanguageOption = ""
     folds: Annotated[int | None, option("Number of folds for out-of-fold prediction.", show_default="5")] = None
@@ -163,10 +173,19 @@ class TrainingOptions:
 
     def settings(self, corpus: Corpus) -> EngineSettings:
         """How an engine for a corpus is trained; :raises SettingsError: for a wrong preset, file or option."""
+        from phistack.ensemble.bundles.files import bundle_settings
         from phistack.ensemble.training.settings import EngineSettings
+        from phistack.features.user_files import file_named
         from phistack.submodels.regex.pattern_files import user_patterns
 
-        settings = EngineSettings.chosen(self.preset, self.config, language=self.language or corpus.label_set.language)
+        language = self.language or corpus.label_set.language
+        if self.config is not None and (self.config.is_dir() or self.config.suffix == ".zip"):
+            if self.preset:
+                raise SettingsError("a bundle given as --config has all settings; leave --preset out")
+            with file_named("the settings of the bundle", self.config):
+                settings = EngineSettings.from_dict(tomllib.loads(bundle_settings(self.config)))
+        else:
+            settings = EngineSettings.chosen(self.preset, self.config, language=language)
         if self.submodels:
             settings = settings.only(comma_list(self.submodels))
         if self.patterns:

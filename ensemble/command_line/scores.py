@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from phistack.ensemble.command_line.choices import UNITS, one_of
 from phistack.ensemble.command_line.groups import CorpusOptions
 from phistack.ensemble.command_line.options import (
     AllowMissingOption,
@@ -20,13 +24,51 @@ from phistack.ensemble.command_line.options import (
     SeedOption,
     ShufflesOption,
     SubsetOption,
+    option,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
+    from phistack.ensemble.evaluation import Resampling
     from phistack.features.documents import Corpus
+
+
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are drawn."""
+
+    by: Annotated[
+        str,
+        option(
+            f"{one_of(UNITS)}: what intervals and p-values take as independent; shared tasks do it by document.",
+            names=UNITS,
+        ),
+    ] = "patient"
+    draws: Annotated[int, option("Number of draws of the bootstrap.", min=1)] = 10_000
+
+    def resampling(self, seed: int = 0) -> Resampling:
+        """The options as a value; :raises SettingsError: for another unit."""
+        from phistack.ensemble.evaluation import Resampling
+
+        return Resampling(self.by, self.draws, seed=seed)
+
+
+@dataclass(frozen=True)
+class ResamplingOptions(IntervalOptions):
+    """How intervals and p-values are drawn."""
+
+    shuffles: ShufflesOption = 9_999
+
+    def resampling(self, seed: int = 0) -> Resampling:
+        """The options as a value; :raises SettingsError: for another unit."""
+        return replace(super().resampling(seed), shuffles=self.shuffles)
+
+
+def command_given() -> str:
+    """The command line of this process, for results files."""
+    return shlex.join(["phistack", *sys.argv[1:]])
 
 
 def evaluate(
@@ -41,6 +83,7 @@ def evaluate(
         Path | None,
         typer.Option(help="Sentence counts for the leak: a folder of ID.ann, JSON or TSV.", show_default=False),
     ] = None,
+    intervals: IntervalOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Score annotated notes by all criteria of the shared tasks."""
@@ -50,7 +93,8 @@ def evaluate(
 
     counts = read_sentence_counts(sentences, apart_from=(gold, system)) if sentences else None
     annotated = _read(corpora, [gold, system])
-    report = evaluate(*annotated, allow_missing=allow_missing, sentence_counts=counts)
+    drawn = intervals.resampling()
+    report = evaluate(*annotated, allow_missing=allow_missing, sentence_counts=counts, resampling=drawn)
     if json_file:
         write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
     print_report(report, console())
@@ -66,9 +110,9 @@ def compare(
     criterion: CriterionOption = "strict",
     json_file: JsonOption = None,
     latex: LatexOption = None,
-    shuffles: ShufflesOption = 9999,
     seed: SeedOption = 0,
     allow_missing: AllowMissingOption = False,
+    chance: ResamplingOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Compare systems in precision, recall and F1: differences, their intervals, and whether they may be chance."""
@@ -82,7 +126,7 @@ def compare(
     reference, *answers = _read(corpora, [gold, *systems])
     comparison = compare(
         reference, dict(zip(names, answers, strict=True)), criterion=criterion, allow_missing=allow_missing,
-        shuffles=shuffles, seed=seed,
+        resampling=chance.resampling(seed),
     )  # fmt: skip
     if json_file:
         write_new(json_file, json.dumps(comparison.to_dict(), indent=2) + "\n")
@@ -110,31 +154,35 @@ def errors(
         Path | None, typer.Option(help="Write a page; without --text it has no text.", show_default=False)
     ] = None,
     latex: LatexOption = None,
+    details: Annotated[bool, typer.Option("--details", help="List each wrong decision.")] = False,
     submodels: SubsetOption = "",
-    shuffles: ShufflesOption = 9999,
     seed: SeedOption = 0,
+    chance: ResamplingOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Sort an engine's wrong decisions by kind, label and who said so, beside other ways to choose."""
     import json
 
     from phistack.ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.experiments.error_tables import one_by_one
     from phistack.ensemble.experiments.errors import analyse_errors
 
     refuse_taken(*filter(None, (json_file, html, latex)))
     notes = corpora.read(gold)
     say_remarks(notes)
     engine = load_bundle(model, only=comma_list(submodels))
-    analysis = analyse_errors(notes, engine, with_text=text, shuffles=shuffles, seed=seed)
+    analysis = analyse_errors(notes, engine, with_text=text, resampling=chance.resampling(seed))
     if json_file:
         write_new(json_file, json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False) + "\n")
     if html:
         write_new(html, analysis.page())
     if latex:
         write_new(latex, analysis.latex())
-    for table in (analysis.each(), *analysis.tables()):
-        console().print(table.rich())
     say(analysis.summary)
+    for table in (*analysis.tables(), *([one_by_one(analysis.errors)] if details else [])):
+        console().print(table.rich())
+    if not details:
+        say("each wrong decision: --details, --json or --html")
 
 
 def frontier(
@@ -146,6 +194,7 @@ def frontier(
     ] = None,
     repetitions: Annotated[int, typer.Option(help="Runs of each subset; the median is reported.", min=1)] = 3,
     criterion: CriterionOption = "strict",
+    intervals: IntervalOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
@@ -154,8 +203,11 @@ def frontier(
 
     notes = corpora.read(corpus)
     say_remarks(notes)
-    measure = partial(measure_frontier, notes, model, repetitions=repetitions, criterion=criterion)
-    results = write_results(out, measure) if out else measure()
-    console().print(results.table().rich())
+    measure = partial(
+        measure_frontier, notes, model, repetitions=repetitions, criterion=criterion, resampling=intervals.resampling()
+    )
+    results = write_results(out, measure, command=command_given()) if out else measure()
+    for table in results.tables().values():
+        console().print(table.rich())
     if out:
-        say(f"figures, table and pictures were written to {out}")
+        say(f"figures, table and pictures are in {out}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.choices import ENGINES, completing_paths
-from phistack.ensemble.command_line.options import JsonOption, argument
+from phistack.ensemble.command_line.options import JsonOption, argument, option
 from phistack.ensemble.command_line.output import console, say
 from phistack.features.errors import SettingsError
 from phistack.features.writing import write_new
@@ -19,7 +19,11 @@ _NAME = argument(
 )  # fmt: skip
 
 
-def engines(model: Annotated[Path | None, _NAME] = None, json_file: JsonOption = None) -> None:
+def engines(
+    model: Annotated[Path | None, _NAME] = None,
+    details: Annotated[bool, option("Show submodels, sources and figures on other notes too.", "--details")] = False,
+    json_file: JsonOption = None,
+) -> None:
     """List the engines that ship, with their figures, or print the model card of one."""
     from phistack.ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
 
@@ -35,8 +39,11 @@ def engines(model: Annotated[Path | None, _NAME] = None, json_file: JsonOption =
         say("no engine ships with this phistack; train your own: phistack train CORPUS --model BUNDLE")
         return
     console().print(shipped_table(found).rich())
-    if any(engine.measured_elsewhere for engine in found):
-        console().print(elsewhere_table(found).rich())
-    for engine in filter(lambda engine: engine.sources, found):
-        say(f"{engine.name} was trained on {engine.sources}")
-    say("`phistack engines NAME` prints the model card of one; `--model NAME` uses it")
+    if details:
+        if any(engine.measured_elsewhere for engine in found):
+            console().print(elsewhere_table(found).rich())
+        for engine in found:
+            sources = f", trained on {engine.sources}" if engine.sources else ""
+            say(f"{engine.name}: {', '.join(engine.submodels)}{sources}")
+    more = "" if details else "--details shows more of all; "
+    say(f"{more}phistack engines NAME prints the model card of one")

@@ -27,6 +27,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
 from phistack.features.passages import UNREAD
 from phistack.features.plain_view import plain_text
+from phistack.features.ranges import overlapping_groups
 
 Shuffled = Mapping[tuple[str, str], str]
 """Label and normalised mention -> the mention that takes its place."""
@@ -188,16 +189,11 @@ class Deidentifier:
 
 def _stretches(spans: Iterable[Span], strategy_of: Callable[[str], str]) -> list[Span]:
     """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
-    joined: list[list[Span]] = []
-    end = 0
-    for span in sorted(spans, key=lambda span: (span.start, -span.end, span.label)):
-        if not joined or span.start >= end:
-            joined.append([])
-        joined[-1].append(span)
-        end = max(end, span.end)
-    return [_stretch(overlapping, strategy_of) for overlapping in joined]
+    return [_stretch(overlapping, strategy_of) for overlapping in overlapping_groups(spans)]
 
 
-def _stretch(overlapping: list[Span], strategy_of: Callable[[str], str]) -> Span:
-    leading = max(overlapping, key=lambda span: _SEVERITY.get(strategy_of(span.label), 2))
-    return Span(overlapping[0].start, max(span.end for span in overlapping), leading.label)
+def _stretch(overlapping: Iterable[Span], strategy_of: Callable[[str], str]) -> Span:
+    # Of labels with strategies that take away the same, that of the first and longest span counts.
+    spans = sorted(overlapping, key=lambda span: (span.start, -span.end, span.label))
+    leading = max(spans, key=lambda span: _SEVERITY.get(strategy_of(span.label), 2))
+    return Span(spans[0].start, max(span.end for span in spans), leading.label)

@@ -3,8 +3,8 @@
     doubts(pairs, ("a", "b"))      [Doubt("one annotator only", "110-01", 4, 9, "DOCTOR", "a", "", text), ...]
 
 The checks are those with which the gold standard of NUT was made (Trienes et al. 2020, section 3.3), and two more for
-what differs between the annotators. A string is compared as it is written, in tokens, so that `Ann` is not sought in
-`Annette`. The text of a place is kept out of `repr`, and out of JSON and sheets unless it is asked for.
+what differs between the annotators. Strings compare as written, by tokens, so `Ann` is not found in `Annette`. The text
+of a place is kept out of `repr`, and out of JSON and sheets unless asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation.pairing import DocumentPair, Phi
 from phistack.features.counting import most_frequent
@@ -39,9 +39,8 @@ class Doubt:
     """A place to look at.
 
     :param check: a key of `CHECKS`.
-    :param annotation: the name of the annotation that has the span; empty where none has.
-    :param instead: other labels, or the extent, that stand against it.
-    :param text: of the place.
+    :param annotation: the name of the annotation that has the span; empty if none has.
+    :param instead: other labels, or another extent.
     """
 
     check: str
@@ -66,74 +65,71 @@ def doubts_sheet(found: Iterable[Doubt], *, with_text: bool = False) -> str:
 
 
 def doubts(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> list[Doubt]:
-    """All places that the checks find, check by check in the order of the notes.
-
-    :param pairs: the notes, as the first and the second annotation have them.
-    :param names: of the two annotations.
-    """
-    found = [*_differences(pairs, names), *_other_labels(pairs, names), *_touching(pairs, names), *_unmarked(pairs)]
-    order = list(CHECKS)
-    return sorted(found, key=lambda doubt: order.index(doubt.check))
-
-
-def _sides(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[tuple[str, str, str, Phi]]:
-    """Document, text, annotation and PHI of each span."""
-    for pair in pairs:
-        for name, side in zip(names, (pair.gold, pair.system), strict=True):
-            for phi in side.phi:
-                yield pair.id, side.text, name, phi
+    """All places that the checks find in the notes of two annotations with these names, check by check."""
+    sides = [
+        _Side(pair.id, pair.gold.text, name, own.phi, other.phi)
+        for pair in pairs
+        for name, own, other in zip(names, (pair.gold, pair.system), (pair.system, pair.gold), strict=True)
+    ]
+    found = [*_differences(sides), *_other_labels(sides), *_touching(sides), *_unmarked(pairs)]
+    return sorted(found, key=lambda doubt: [*CHECKS].index(doubt.check))
 
 
-def _differences(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[Doubt]:
-    for pair in pairs:
-        one, other = pair.gold.phi, pair.system.phi
-        for name, own, others in ((names[0], one, other), (names[1], other, one)):
-            theirs = {(phi.start, phi.end, phi.label) for phi in others}
-            for phi in own:
-                if (phi.start, phi.end, phi.label) not in theirs:
-                    yield _difference(pair, name, phi, [p for p in others if p.start < phi.end and phi.start < p.end])
+class _Side(NamedTuple):
+    """A note as one annotation has it, and the PHI that the other has there."""
+
+    document: str
+    text: str
+    name: str
+    phi: tuple[Phi, ...]
+    others: tuple[Phi, ...]
+
+    def doubt(self, check: str, phi: Phi, instead: str) -> Doubt:
+        text = self.text[phi.start : phi.end]
+        return Doubt(check, self.document, phi.start, phi.end, phi.label, self.name, instead, text)
 
 
-def _difference(pair: DocumentPair, name: str, phi: Phi, near: list[Phi]) -> Doubt:
-    same = [other for other in near if (other.start, other.end) == (phi.start, phi.end)]
-    check = "other label" if same else "other extent" if near else "one annotator only"
-    instead = "+".join(p.label for p in same) or "+".join(f"{p.start}-{p.end} {p.label}" for p in near)
-    return _doubt(check, pair.id, pair.gold.text, phi, name, instead)
+def _differences(sides: Sequence[_Side]) -> Iterator[Doubt]:
+    for side in sides:
+        theirs = {(phi.start, phi.end, phi.label) for phi in side.others}
+        for phi in side.phi:
+            if (phi.start, phi.end, phi.label) not in theirs:
+                near = [other for other in side.others if other.start < phi.end and phi.start < other.end]
+                same = [other for other in near if (other.start, other.end) == (phi.start, phi.end)]
+                check = "other label" if same else "other extent" if near else "one annotator only"
+                instead = "+".join(p.label for p in same) or "+".join(f"{p.start}-{p.end} {p.label}" for p in near)
+                yield side.doubt(check, phi, instead)
 
 
-def _doubt(check: str, document: str, text: str, phi: Phi, name: str, instead: str) -> Doubt:
-    return Doubt(check, document, phi.start, phi.end, phi.label, name, instead, text[phi.start : phi.end])
-
-
-def _other_labels(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[Doubt]:
+def _other_labels(sides: Sequence[_Side]) -> Iterator[Doubt]:
     labels: dict[str, Counter[str]] = defaultdict(Counter)
-    for _, text, _, phi in _sides(pairs, names):
-        labels[text[phi.start : phi.end]][phi.label] += 1
-    for document, text, name, phi in _sides(pairs, names):
-        usual = most_frequent(labels[text[phi.start : phi.end]])
-        if phi.label != usual:
-            yield _doubt("same string, other label", document, text, phi, name, usual)
+    for side in sides:
+        for phi in side.phi:
+            labels[side.text[phi.start : phi.end]][phi.label] += 1
+    usual = {string: most_frequent(counts) for string, counts in labels.items()}
+    for side in sides:
+        for phi in side.phi:
+            if phi.label != usual[side.text[phi.start : phi.end]]:
+                yield side.doubt("same string, other label", phi, usual[side.text[phi.start : phi.end]])
 
 
-def _touching(pairs: Sequence[DocumentPair], names: tuple[str, str]) -> Iterator[Doubt]:
-    for pair in pairs:
-        for name, side in zip(names, (pair.gold, pair.system), strict=True):
-            for phi, after in pairwise(side.phi):
-                between = side.text[phi.end : after.start]
-                if phi.end <= after.start and phi.label == after.label and not between.strip():
-                    yield _doubt("touching spans", pair.id, side.text, phi, name, f"{after.start}-{after.end}")
+def _touching(sides: Sequence[_Side]) -> Iterator[Doubt]:
+    for side in sides:
+        for phi, after in pairwise(side.phi):
+            between = side.text[phi.end : after.start]
+            if phi.end <= after.start and phi.label == after.label and not between.strip():
+                yield side.doubt("touching spans", phi, f"{after.start}-{after.end}")
 
 
 def _unmarked(pairs: Sequence[DocumentPair]) -> Iterator[Doubt]:
-    """Where a string of four letters and digits or more stands that is marked elsewhere, and nobody marks any of it."""
+    """Strings of four letters and digits or more that are marked elsewhere, and unmarked here in both annotations."""
     marked: dict[str, Counter[str]] = defaultdict(Counter)
     for pair in pairs:
         for phi in {*pair.gold.phi, *pair.system.phi}:
             string = pair.gold.text[phi.start : phi.end]
             if sum(map(str.isalnum, string)) >= _SHORTEST:
                 marked[string][phi.label] += 1
-    usual = {string: most_frequent(labels) for string, labels in marked.items()}
-    phrases = Phrases(usual)
+    phrases = Phrases({string: most_frequent(labels) for string, labels in marked.items()})
     for pair in pairs:
         text, taken = pair.gold.text, bytearray(len(pair.gold.text))
         for phi in (*pair.gold.phi, *pair.system.phi):

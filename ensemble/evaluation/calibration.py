@@ -1,41 +1,35 @@
-"""Whether what is said to be right in 90 of 100 cases is right in 90 of 100 cases.
+"""Whether candidates with a probability of 90 % are right in 90 of 100 cases.
 
     calibration = Calibration.of(probabilities, is_right)
-    calibration.expected_error          0.012: the mean distance between what is said and what is so, by candidates
+    calibration.expected_error          0.012: the mean distance between probability and share that is right
     calibration.furthest                the bin in which they are furthest apart
-    calibration.to_dict()
+    calibration_picture({"crf": calibration.to_dict(), "stack": ...})       <svg xmlns="http://www.w3.org/2000/svg" ...
 
-A bin is a range of probabilities, a twentieth or, where it has fewer than 50 candidates, several: so few say little.
-The expected error is that of Naeini 2015, with these bins; the interval of what is right in a bin is Wilson's.
+A bin is a range of probabilities: a twentieth, or several where it has fewer than 50 candidates, as so few say little
+(`sklearn.calibration.calibration_curve` has bins without a least size, and neither counts nor intervals). The expected
+error is that of Naeini 2015, with these bins; the interval of the share that is right is Wilson's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from phistack.ensemble.evaluation.intervals import Measure, wilson
-from phistack.features.arrays import Floats
+from phistack.ensemble.evaluation.resampling import Measure, wilson
 
 FEWEST = 50
 """Candidates of a bin, unless there are fewer in all."""
 _RANGES = 20
+_PER_ROW = 4
 
 
 class CalibrationBin(NamedTuple):
-    """Candidates whose probabilities lie in a range.
-
-    :ivar low: where it begins.
-    :ivar high: where it ends.
-    :ivar n: how many candidates are in it, at least one.
-    :ivar said: the mean of their probabilities.
-    :ivar right: the share of them that is right, with its interval.
-    """
+    """The `n` candidates with probabilities from `low` to `high`, the mean of these, and the share that is right."""
 
     low: float
     high: float
@@ -45,20 +39,13 @@ class CalibrationBin(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the share that is right is above what is said; below 0 if less is right."""
+        """The share that is right less the mean probability."""
         return self.right.value - self.said
-
-    def to_dict(self) -> dict[str, Any]:
-        """The bin as JSON can hold it."""
-        return {**self._asdict(), "right": self.right._asdict()}
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What is said and what is so.
-
-    :param bins: from the least to the most probable; none where there is nothing to be judged.
-    """
+    """Probabilities against shares that are right; :param bins: from the least to the most probable."""
 
     bins: tuple[CalibrationBin, ...]
 
@@ -67,8 +54,13 @@ class Calibration:
         """Count candidates, given in the same order."""
         said, right = np.fromiter(probabilities, dtype=float), np.fromiter(is_right, dtype=bool)
         number = np.searchsorted(np.arange(1, _RANGES) / _RANGES, said, side="right")
-        counts = np.bincount(number, minlength=_RANGES)
-        return cls(tuple(_bin(begin, end, said, right, number) for begin, end in _ranges(counts.tolist())))
+        bins = []
+        for begin, end in _ranges(np.bincount(number, minlength=_RANGES).tolist()):
+            chosen = (number >= begin) & (number < end)
+            n, mean = int(chosen.sum()), float(said[chosen].mean())
+            share = wilson(int(right[chosen].sum()), n)
+            bins.append(CalibrationBin(begin / _RANGES, end / _RANGES, n, mean, share))
+        return cls(tuple(bins))
 
     @property
     def n(self) -> int:
@@ -77,21 +69,18 @@ class Calibration:
 
     @property
     def expected_error(self) -> float:
-        """The mean distance between what is said and what is so, weighed by candidates; 0 without any."""
+        """The mean distance between probability and share that is right, weighed by candidates; 0 without any."""
         return sum(found.n * abs(found.gap) for found in self.bins) / max(self.n, 1)
 
     @property
     def furthest(self) -> CalibrationBin | None:
-        """The bin in which what is said is furthest from what is so; none without any."""
+        """The bin with the greatest distance; none without candidates."""
         return max(self.bins, key=lambda found: abs(found.gap), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as JSON can hold them."""
-        return {
-            "candidates": self.n,
-            "expected error": self.expected_error,
-            "bins": [found.to_dict() for found in self.bins],
-        }
+        bins = [{**found._asdict(), "right": found.right._asdict()} for found in self.bins]
+        return {"candidates": self.n, "expected error": self.expected_error, "bins": bins}
 
 
 def _ranges(counts: list[int]) -> Iterator[tuple[int, int]]:
@@ -105,9 +94,20 @@ def _ranges(counts: list[int]) -> Iterator[tuple[int, int]]:
     return pairwise(ends)
 
 
-def _bin(begin: int, end: int, said: Floats, right: NDArray[np.bool_], number: NDArray[np.int_]) -> CalibrationBin:
-    """Of all candidates, those whose number, of the range of their probability, lies in a bin."""
-    chosen = (number >= begin) & (number < end)
-    n = int(chosen.sum())
-    share = wilson(int(right[chosen].sum()), n)
-    return CalibrationBin(begin / _RANGES, end / _RANGES, n, float(said[chosen].mean()), share)
+def calibration_picture(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
+    """Reliability diagrams (DeGroot and Fienberg 1983) as one SVG drawing, a panel a system, a dot a bin.
+
+    On the dashed line probability and share agree; the bars are the share of all candidates.
+
+    :param calibrations: system -> its figures, as `to_dict` gives them.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    template = (resources.files("phistack.ensemble.evaluation") / "calibration_template.svg").read_text(
+        encoding="utf-8"
+    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    per_row = min(_PER_ROW, max(len(calibrations), 1))
+    return environment.from_string(template).render(
+        calibrations=calibrations, per_row=per_row, n_rows=-(-len(calibrations) // per_row)
+    )

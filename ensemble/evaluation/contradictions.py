@@ -1,18 +1,18 @@
-"""How often a corpus contradicts itself: the same words between the same words, marked in one way and in another.
+"""How often a corpus contradicts itself: the same words in the same context, marked in one way and in another.
 
     found = contradictions(corpus.documents)
     found.other_label           so many PHI have another label elsewhere
     found.sentence              "Of 2360 PHI, 14 are marked otherwise elsewhere between the same words ..."
 
-No model that sees so far can be right on both, so this is a figure for the noise of the labels; what is not marked
-elsewhere may of course be another meaning of the same words. Words compare letter for letter; nothing of them is kept.
+No model that sees only so much context can be right on both, so this measures the noise of the labels; what is not
+marked elsewhere may of course be another meaning of the same words. Words compare letter for letter; none are kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from phistack.features.documents import Document
@@ -20,8 +20,6 @@ from phistack.features.tokens import Tokeniser
 
 _KEY = 3
 """Tokens by which windows are found; none is shorter."""
-_BESIDE_THE_NOTE = ""
-"""Stands for the tokens before the first and after the last one."""
 _Window = tuple[str, ...]
 _Marking = tuple[tuple[int, int, str], ...]
 """The PHI that share a token with a place, from its first token on: begin, end, label."""
@@ -29,15 +27,12 @@ _Marking = tuple[tuple[int, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Contradictions:
-    """PHI that are marked otherwise where the same words stand between the same words; each once in each count.
+    """PHI that are marked otherwise where the same words have the same context; each once in each count.
 
     :param context: how many tokens on each side are the same.
     :param spans: all PHI.
     :param contradicted: those that are marked otherwise in any way.
     :param outvoted: those of them that are marked in another way more often.
-    :param other_label: with the same extent and another label.
-    :param other_extent: with another start or end.
-    :param not_marked: not at all.
     """
 
     context: int
@@ -58,20 +53,15 @@ class Contradictions:
             "at all."
         )
 
-    def to_dict(self) -> dict[str, int]:
-        """The counts, as JSON can hold them."""
-        return asdict(self)
-
 
 class _Cut(NamedTuple):
-    """A note in tokens.
-
-    :ivar words: with those that stand for what is beside the note.
-    :ivar phi: first token, the one after the last, and label of each PHI that has a token.
-    """
+    """A note in tokens, with some in place of what is beside it; PHI as first token, the one after the last, label."""
 
     words: list[str]
     phi: list[tuple[int, int, str]]
+
+    def marking(self, begin: int, end: int) -> _Marking:
+        return tuple((a - begin, b - begin, label) for a, b, label in self.phi if a < end and begin < b)
 
 
 def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contradictions:
@@ -80,23 +70,33 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
     :param context: how many tokens on each side must be the same, at least one.
     """
     notes = [_cut(document, context) for document in documents]
-    markings = _markings(notes, context)
-    counts: Counter[str] = Counter()
+    marked = [
+        (tuple(note.words[begin - context : end + context]), note.marking(begin, end))
+        for note in notes
+        for begin, end, _ in note.phi
+    ]
+    by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
+    for window, _ in marked:
+        by_key[window[:_KEY]].add(window)
+    markings: defaultdict[_Window, Counter[_Marking]] = defaultdict(Counter)
     for note in notes:
-        for begin, end, _ in note.phi:
-            window = tuple(note.words[begin - context : end + context])
-            own = _marking(note, begin, end)
-            kinds = {_difference(own, other) for other in markings[window] if other != own}
-            counts.update(kinds)
-            counts["contradicted"] += bool(kinds)
-            counts["outvoted"] += markings[window][own] < max(markings[window].values())
+        for at in range(len(note.words) - _KEY + 1):
+            for window in by_key.get(tuple(note.words[at : at + _KEY]), ()):
+                if tuple(note.words[at : at + len(window)]) == window:
+                    markings[window][note.marking(at + context, at + len(window) - context)] += 1
+    counts: Counter[str] = Counter()
+    for window, own in marked:
+        kinds = {_difference(own, other) for other in markings[window] if other != own}
+        counts.update(kinds)
+        counts["contradicted"] += bool(kinds)
+        counts["outvoted"] += markings[window][own] < max(markings[window].values())
     names = ("contradicted", "outvoted", "other_label", "other_extent", "not_marked")
-    return Contradictions(context, sum(len(note.phi) for note in notes), *(counts[name] for name in names))
+    return Contradictions(context, len(marked), *(counts[name] for name in names))
 
 
 def _cut(document: Document, context: int) -> _Cut:
     starts, ends = Tokeniser("liu")(document.text)
-    beside = [_BESIDE_THE_NOTE] * context
+    beside = [""] * context  # in place of the tokens before the first and after the last one
     words = [document.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     firsts = [int(ends.searchsorted(span.start, side="right")) for span in document.spans]
     lasts = [int(starts.searchsorted(span.end)) for span in document.spans]
@@ -104,33 +104,8 @@ def _cut(document: Document, context: int) -> _Cut:
     return _Cut([*beside, *words, *beside], sorted(phi))
 
 
-def _markings(notes: Sequence[_Cut], context: int) -> Mapping[_Window, Counter[_Marking]]:
-    """For each PHI with its context, how it is marked wherever this stands, and how often so."""
-    by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
-    for note in notes:
-        for begin, end, _ in note.phi:
-            window = tuple(note.words[begin - context : end + context])
-            by_key[window[:_KEY]].add(window)
-    found: defaultdict[_Window, Counter[_Marking]] = defaultdict(Counter)
-    for note in notes:
-        for at, window in _occurrences(note.words, by_key):
-            found[window][_marking(note, at + context, at + len(window) - context)] += 1
-    return found
-
-
-def _occurrences(words: Sequence[str], by_key: Mapping[_Window, set[_Window]]) -> Iterator[tuple[int, _Window]]:
-    for at in range(len(words) - _KEY + 1):
-        for window in by_key.get(tuple(words[at : at + _KEY]), ()):
-            if tuple(words[at : at + len(window)]) == window:
-                yield at, window
-
-
-def _marking(note: _Cut, begin: int, end: int) -> _Marking:
-    return tuple((a - begin, b - begin, label) for a, b, label in note.phi if a < end and begin < b)
-
-
 def _difference(own: _Marking, other: _Marking) -> str:
-    """In what a place is marked otherwise."""
+    """How a place is marked otherwise."""
     if not other:
         return "not_marked"
     extents, others = ({(a, b) for a, b, _ in marking} for marking in (own, other))

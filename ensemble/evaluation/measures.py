@@ -1,35 +1,52 @@
-"""Arithmetic on counts, and nothing else.
+"""Counts of hits and misses, and the measures made from them.
 
+    count({a, b}, {b, c})    (1, 1, 1): b is found, c is wrong, a is missed
     precision(tp, fp)        tp / (tp + fp)
     f_score(p, r)            their harmonic mean, F1; with beta=2 recall weighs four times as much, F2
     macro(by_document)       means and standard deviations over documents
-    MEASURES["f1"](counts)   a measure of counts, by its name
+    MEASURES["f1"](counts)   a measure of counts, by name
 
-A ratio with denominator zero is 0. All functions take numbers or arrays alike; micro means: of the summed counts.
+A hit of the wrong type is both a false positive and a false negative. A ratio with denominator zero is 0. The measures
+take numbers or arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from phistack.ensemble.evaluation.counts import IntArray
-
+IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+DocumentCounts = tuple[int, int, int]
+T = TypeVar("T")
+
+
+class Counts(NamedTuple):
+    """True positives, false positives and false negatives over many documents."""
+
+    tp: int
+    fp: int
+    fn: int
+
+    @property
+    def support(self) -> int:
+        """How many items gold has."""
+        return self.tp + self.fn
 
 
 class MeanAndDeviation(NamedTuple):
-    """A mean over documents, or folds, and its standard deviation, dividing by their number."""
+    """A mean over documents, folds or seeds, and its standard deviation."""
 
     mean: float
     sd: float
 
 
 class Macro(NamedTuple):
-    """Measures averaged over documents or folds; `f1_of_means`, of the two means, is the macro F1 of i2b2's script."""
+    """Averaged measures; `f1_of_means`, of mean precision and mean recall, is the macro F1 of i2b2's script."""
 
     precision: MeanAndDeviation
     recall: MeanAndDeviation
@@ -37,11 +54,50 @@ class Macro(NamedTuple):
     f1_of_means: float
 
 
+def count(gold: AbstractSet[object], system: AbstractSet[object]) -> DocumentCounts:
+    """True positives, false positives and false negatives of two sets."""
+    return len(gold & system), len(system - gold), len(gold - system)
+
+
+def count_forgiving(
+    gold: AbstractSet[object],
+    system: AbstractSet[object],
+    gold_joined: AbstractSet[object],
+    system_joined: AbstractSet[object],
+) -> DocumentCounts:
+    """As MEDDOCAN's script counts merged spans.
+
+    True positives are the plain and the joined spans on which both sides agree; a plain span inside any of them is
+    neither wrong nor missed.
+    """
+    hits = cast("set[tuple[int, int]]", (gold & system) | (gold_joined & system_joined))
+
+    def outside(items: AbstractSet[object]) -> int:
+        spans = cast("AbstractSet[tuple[int, int]]", items)
+        return sum(not any(hit[0] <= span[0] and span[1] <= hit[1] for hit in hits) for span in spans)
+
+    return len(hits), outside(system - gold), outside(gold - system)
+
+
+def count_by(gold: AbstractSet[T], system: AbstractSet[T], key: Callable[[T], str], keys: Sequence[str]) -> IntArray:
+    """Counts for each value of a key, in the order of `keys`; shape `(n_keys, 3)`."""
+    row = {value: index for index, value in enumerate(keys)}
+    counts = np.zeros((len(keys), 3), dtype=np.int64)
+    for column, items in enumerate((gold & system, system - gold, gold - system)):
+        for item in items:
+            counts[row[key(item)], column] += 1
+    return counts
+
+
+def total(by_document: IntArray) -> Counts:
+    """The sum over documents."""
+    return Counts(*by_document.sum(axis=0).tolist())
+
+
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
     """Their quotient, and 0 where the denominator is 0."""
     above, below = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
-    quotient: FloatArray = np.zeros(above.shape)
-    np.divide(above, below, out=quotient, where=below != 0)
+    quotient: FloatArray = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
     return quotient
 
 
@@ -62,7 +118,7 @@ def f_score(precision: ArrayLike, recall: ArrayLike, beta: float = 1.0) -> Float
 
 
 def f1_of_counts(counts: ArrayLike) -> FloatArray:
-    """F1 of counts of shape `(..., 3)`, without the way over precision and recall; shape `(...)`."""
+    """F1 of counts of shape `(..., 3)`; shape `(...)`."""
     tp, fp, fn = np.moveaxis(np.asarray(counts), -1, 0)
     return ratio(2 * tp, 2 * tp + fp + fn)
 
@@ -75,13 +131,12 @@ MEASURES: Mapping[str, Callable[[ArrayLike], FloatArray]] = {
 """Name -> measure of counts of shape `(..., 3)`."""
 
 
-def macro(by_document: IntArray) -> Macro:
-    """Means and standard deviations over documents of counts of shape `(n_documents, 3)`."""
-    tp, fp, fn = by_document.T
-    p, r = precision(tp, fp), recall(tp, fn)
-    means = _mean(p), _mean(r), _mean(f_score(p, r))
-    return Macro(*means, float(f_score(means[0].mean, means[1].mean)))
+def macro(counts: IntArray, *, sample: bool = False) -> Macro:
+    """Means and standard deviations of the measures of each document, fold or seed.
 
-
-def _mean(values: FloatArray) -> MeanAndDeviation:
-    return MeanAndDeviation(float(values.mean()), float(values.std()))
+    :param counts: shape `(n, 3)`.
+    :param sample: whether the deviation divides by n - 1, as for a sample of seeds, rather than by n.
+    """
+    values, ddof = (measure(counts) for measure in MEASURES.values()), int(sample and len(counts) > 1)
+    p, r, f1 = (MeanAndDeviation(float(v.mean()), float(v.std(ddof=ddof))) for v in values)
+    return Macro(p, r, f1, float(f_score(p.mean, r.mean)))

@@ -2,15 +2,15 @@
 
     Phi(12, 17, "NAME", "DOCTOR", False)             one PHI, its category, and whether HIPAA lists its type
     AnnotatedText(text, phi)                         one document as one side, gold or system, sees it
-    DocumentPair("110-01", gold_note, system_note)   the two sides of one document
+    DocumentPair("110-01", "110", gold_note, system_note)     the two sides of one document of a patient
 
-Labels compare without regard to case, and come from gold and from the system: a type that only the system uses is
+Labels compare without regard to case, and come from gold and from the system, so a type that only the system uses is
 scored too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,21 +48,17 @@ class AnnotatedText:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPair:
-    """One document, as gold and as the system see it."""
+    """One document, as gold and as the system see it; the patient is gold's."""
 
     id: str
+    patient: str
     gold: AnnotatedText
     system: AnnotatedText
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The documents that both sides have, in the order of gold.
-
-    :param pairs: what is compared.
-    :param missing: ids of gold that the system lacks.
-    :param extra: ids of the system that gold lacks.
-    """
+    """The documents that both sides have, in the order of gold, the ids that the system lacks, and those in excess."""
 
     pairs: tuple[DocumentPair, ...]
     missing: tuple[str, ...]
@@ -90,42 +86,34 @@ def pair(gold: Corpus, system: Corpus, labels: Mapping[str, Label], *, allow_mis
     known = {document.id for document in gold.documents}
     missing = tuple(document.id for document in gold.documents if document.id not in answers)
     extra = tuple(id for id in answers if id not in known)
-    if not allow_missing:
-        _refuse(missing, "of gold are missing from the system's output")
-        _refuse(extra, "of the system's output are not in gold")
+    for ids, where in (
+        (missing, "of gold are missing from the system's output"),
+        (extra, "of the system's output are not in gold"),
+    ):
+        if ids and not allow_missing:
+            raise EvaluationError(
+                f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; add them, or score only the documents "
+                "of both with --allow-missing"
+            )
     pairs = tuple(_pair(d, answers[d.id], labels) for d in gold.documents if d.id in answers)
     if not pairs:
         raise EvaluationError("gold and system have no document in common, so nothing can be scored")
     return Pairing(pairs, missing, extra)
 
 
-def _refuse(ids: tuple[str, ...], where: str) -> None:
-    if ids:
-        raise EvaluationError(
-            f"{len(ids)} documents {where}, the first is {shown_id(ids[0])}; add them, or score only the documents "
-            "of both with --allow-missing"
-        )
-
-
 def _pair(gold: Document, system: Document, labels: Mapping[str, Label]) -> DocumentPair:
     if gold.text != system.text:
+        ends = min(len(gold.text), len(system.text))
+        offset = next((i for i in range(ends) if gold.text[i] != system.text[i]), ends)
         raise EvaluationError(
-            f"document {shown_id(gold.id)}: the texts of gold and system differ from offset "
-            f"{_first_difference(gold.text, system.text)} on; a system must not change the text"
+            f"document {shown_id(gold.id)}: the texts of gold and system differ from offset {offset} on; a system must "
+            "not change the text"
         )
-    return DocumentPair(gold.id, _note(gold, labels), _note(system, labels))
-
-
-def _first_difference(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((offset for offset, (a, b) in pairs if a != b), min(len(one), len(other)))
+    return DocumentPair(gold.id, gold.group, _note(gold, labels), _note(system, labels))
 
 
 def _note(document: Document, labels: Mapping[str, Label]) -> AnnotatedText:
-    return AnnotatedText(document.text, tuple(sorted(set(_phi(document, labels)))))
-
-
-def _phi(document: Document, labels: Mapping[str, Label]) -> Iterable[Phi]:
+    phi = set()
     for span in document.spans:
         label = labels.get(span.label.upper())
         if label is None:
@@ -133,4 +121,5 @@ def _phi(document: Document, labels: Mapping[str, Label]) -> Iterable[Phi]:
                 f"document {shown_id(document.id)}: the label of the span {span.start}-{span.end}, "
                 f"{shown_label(span.label)}, is in neither label set, that of gold or of the system"
             )
-        yield Phi(span.start, span.end, label.category, label.name, label.hipaa)
+        phi.add(Phi(span.start, span.end, label.category, label.name, label.hipaa))
+    return AnnotatedText(document.text, tuple(sorted(phi)))

@@ -1,50 +1,111 @@
-"""Scores of several systems on the same documents, and their differences.
+"""Scores of systems on the same documents, and how far the systems differ.
 
-    systems = Systems({"a": counts_a, "b": counts_b}, seed=0)     counts by document, shape (n_documents, 3)
-    systems.scores["a"].recall                                    Measure(value=0.953, low=0.948, high=0.958)
-    systems.differences([("a", "b")], ["f1"])                     {("a", "b", "f1"): Difference(...)}
+    systems = Systems({"a": counts_a, "b": counts_b}, patients)     counts by document, shape (n_documents, 3)
+    systems.scores["a"].recall                                      Measure(value=0.953, low=0.948, high=0.958)
+    systems.differences([("a", "b")], ["f1"])                       {("a", "b", "f1"): Difference(...)}
+    table_of("dev", systems.scores), figures_of(systems.scores)     a row a system, for people and for bundles
 
-Intervals: percentiles of a bootstrap over documents, all systems on the same draws, so that a difference is drawn in
-pairs too. p-values: paired approximate randomisation by document, corrected over all differences that are asked for at
-once (Holm 1979).
+Intervals are percentiles of a bootstrap in which all systems see the same draws; p-values are of paired approximate
+randomisation, corrected over all differences that are asked for at once (Holm 1979).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistack.ensemble.evaluation.counts import IntArray
 from phistack.ensemble.evaluation.criteria import Criterion
-from phistack.ensemble.evaluation.intervals import RESAMPLES, Bootstrap, Measure
+from phistack.ensemble.evaluation.measures import (
+    MEASURES,
+    Counts,
+    IntArray,
+    Macro,
+    MeanAndDeviation,
+    f_score,
+    macro,
+    total,
+)
 from phistack.ensemble.evaluation.pairing import pair, vocabulary
-from phistack.ensemble.evaluation.scores import scores
-from phistack.ensemble.evaluation.significance import holm, paired_randomisation
+from phistack.ensemble.evaluation.resampling import (
+    BY_PATIENT,
+    Bootstrap,
+    Measure,
+    Resampling,
+    Units,
+    holm,
+    paired_randomisation,
+    wilson,
+)
+from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
 
-class Difference(NamedTuple):
-    """How far one system is from another in one measure.
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The micro scores of a system, a category or a type: of counts summed over documents, with their intervals.
 
-    :param gap: the score of the first less that of the second.
-    :param p: of paired approximate randomisation, two-sided.
-    :param p_holm: the same, corrected over all differences that were asked for.
+    :param by_document: true positives, false positives and false negatives, shape `(n_documents, 3)`.
+    :param official: what the shared task's public script calls this figure; empty where it has none.
     """
+
+    name: str
+    by_document: IntArray = field(repr=False, compare=False)
+    counts: Counts
+    precision: Measure
+    recall: Measure
+    f1: Measure
+    official: str = ""
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """Precision, recall and F1 by name, as in `MEASURES`."""
+        return {name: getattr(self, name) for name in MEASURES}
+
+    @property
+    def f2(self) -> float:
+        """Micro F2, in which recall weighs more."""
+        return float(f_score(self.precision.value, self.recall.value, beta=2))
+
+    @property
+    def macro(self) -> Macro:
+        """The measures averaged over documents."""
+        return macro(self.by_document)
+
+    @property
+    def recall_by_wilson(self) -> Measure:
+        """Recall with Wilson's interval, for figures of few PHI."""
+        return wilson(self.counts.tp, self.counts.support)
+
+    def over_folds(self, folds: Sequence[Sequence[int]]) -> Macro:
+        """The measures averaged over folds, given by the places of their documents, as papers report them."""
+        return macro(np.stack([self.by_document[list(fold)].sum(axis=0) for fold in folds]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and measures, as JSON can hold them."""
+        return {**self.counts._asdict(), **{name: measure._asdict() for name, measure in self.measures.items()}}
+
+
+class Difference(NamedTuple):
+    """A measure of one system less that of another, its p-value, and the same after Holm's correction."""
 
     gap: Measure
     p: float
     p_holm: float
 
 
-def counts_of(gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
-    """True positives, false positives and false negatives of each document of gold, of shape `(n_documents, 3)`.
+def scores(names: Sequence[str], counts: IntArray, bootstrap: Bootstrap) -> list[Score]:
+    """The score of each row of counts, of shape `(n_documents, n_names, 3)`, as given to the bootstrap."""
+    measures = zip(*map(bootstrap.measures, MEASURES), strict=True)
+    rows = zip(names, np.moveaxis(counts, 1, 0), measures, strict=True)
+    return [Score(name, by_document, total(by_document), *figures) for name, by_document, figures in rows]
 
-    :raises EvaluationError: as for `evaluate`.
-    :raises LabelError: if a span carries a label that neither label set knows.
-    """
+
+def counts_of(gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
+    """True positives, false positives and false negatives of each document of gold; raises what `pair` does."""
     return criterion.by_document(pair(gold, system, vocabulary(gold.label_set, system.label_set)).pairs)
 
 
@@ -52,28 +113,29 @@ class Systems:
     """Counts of several systems on the same documents.
 
     :param counts: system -> true positives, false positives and false negatives, shape `(n_documents, 3)`.
-    :param resamples: of the bootstrap.
-    :param seed: of bootstrap and randomisation.
+    :param patients: of the documents.
     :raises EvaluationError: if the counts are not of the same documents, or there are none.
     """
 
-    def __init__(self, counts: Mapping[str, IntArray], *, resamples: int = RESAMPLES, seed: int) -> None:
-        if len({array.shape for array in counts.values()}) != 1:
+    def __init__(
+        self, counts: Mapping[str, IntArray], patients: Sequence[str], resampling: Resampling = BY_PATIENT
+    ) -> None:
+        if {array.shape for array in counts.values()} != {(len(patients), 3)}:
             raise EvaluationError("all systems must be scored on the same documents, of which there is at least one")
-        self._counts, self._seed = counts, seed
+        self.units, self._counts = Units.of(patients, resampling), counts
         stacked = np.stack(list(counts.values()), axis=1)
-        self._bootstrap = Bootstrap(stacked, resamples=resamples, seed=seed)
+        self._bootstrap = Bootstrap(stacked, self.units)
         self.scores = {score.name: score for score in scores(list(counts), stacked, self._bootstrap)}
 
     def differences(
-        self, pairs: Iterable[tuple[str, str]], measures: Sequence[str], *, shuffles: int = 9999
+        self, pairs: Iterable[tuple[str, str]], measures: Sequence[str]
     ) -> dict[tuple[str, str, str], Difference]:
-        """Every measure of every pair of systems; (first, second, measure) -> difference."""
+        """Every measure of every pair of systems; (first, second, measure) -> the first less the second."""
+        counts = {name: self.units.sums(array) for name, array in self._counts.items()}
         keys = [(first, second, measure) for first, second in pairs for measure in measures]
+        shuffles, seed = self.units.resampling.shuffles, self.units.resampling.seed
         p_values = [
-            paired_randomisation(
-                self._counts[first], self._counts[second], measure=measure, shuffles=shuffles, seed=self._seed
-            )
+            paired_randomisation(counts[first], counts[second], measure=measure, shuffles=shuffles, seed=seed)
             for first, second, measure in keys
         ]
         row = list(self._counts).index
@@ -81,3 +143,41 @@ class Systems:
             (first, second, measure): Difference(self._bootstrap.gap(measure, row(first), row(second)), p, p_holm)
             for (first, second, measure), p, p_holm in zip(keys, p_values, holm(p_values), strict=True)
         }
+
+
+def figures_of(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
+    """The scores as manifests hold them; the interval of recall has the wider ends of Wilson's and the bootstrap's."""
+    return {
+        name: {
+            **{measure: figure.value for measure, figure in score.measures.items()},
+            "interval": list(score.f1[1:]),
+            "recall_interval": [min(score.recall.low, wide.low), max(score.recall.high, wide.high)],
+        }
+        for name, score, wide in ((name, score, score.recall_by_wilson) for name, score in scores.items())
+    }
+
+
+def table_of(title: str, scores: Mapping[str, Score], note: str = "") -> Table:
+    """The scores as a table in percent, with the interval of F1."""
+    rows = [
+        (name, *(percent(measure.value) for measure in score.measures.values()), "-".join(map(percent, score.f1[1:])))
+        for name, score in scores.items()
+    ]
+    return Table(("system", "precision", "recall", "F1", "95 % interval"), [rows], title, note)
+
+
+def mean_figures(mean: Macro) -> dict[str, dict[str, float]]:
+    """Measure -> mean and deviation, as manifests and results files hold them."""
+    return {measure: getattr(mean, measure)._asdict() for measure in MEASURES}
+
+
+def mean_table(over: str, means: Mapping[str, Macro]) -> Table:
+    """Means over folds or seeds, in percent, with the standard deviation in brackets."""
+    rows = [(name, *map(mean_and_deviation, mean[:3])) for name, mean in means.items()]
+    title = f"mean over {over}, standard deviation in brackets"
+    return Table(("system", "precision", "recall", "F1"), [rows], title)
+
+
+def mean_and_deviation(found: MeanAndDeviation) -> str:
+    """Both in percent."""
+    return f"{percent(found.mean)} ({percent(found.sd)})"

@@ -1,12 +1,11 @@
 """What every part brings: the engine with parts left out, scored and compared with the whole.
 
-    out/results.json     every figure, the settings and the protocol
-    out/table.tex        for a paper (booktabs)
-    out/choosers.tex     the stack beside other ways to choose from the same candidates
-    out/chart.png, .svg  bars with intervals
-    out/cases.json, .txt where the stack is right and a submodel wrong, by id and offsets
+    out/table.tex          every variant; folds.tex and seeds.tex have means and deviations
+    out/choosers.tex       the stack beside other ways to choose from the same candidates
+    out/chart.png, ...     F1 with intervals, and differences to the stack
+    out/cases.json, .txt   where the stack is right and a submodel wrong, by id and offsets
 
-Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once; leaving one out refits the stacker only. Leaving
+Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once; leaving one out refits the stacker only, leaving
 out a feature group trains all submodels again.
 """
 
@@ -20,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.evaluation.figures import fold_table
-from phistack.ensemble.evaluation.intervals import RESAMPLES
-from phistack.ensemble.evaluation.tables import Cell, Table, escaped, points, share, strong
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.systems import mean_table
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.experiments import parts
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
-from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_table, share_of_the_way
-from phistack.ensemble.experiments.parts import STACK, Answers, alone_answers, stack_answers, systems_of
+from phistack.ensemble.experiments.choosers import Choosers, choosers_of_proposed, stack_table
+from phistack.ensemble.experiments.parts import STACK, Answers, plain
 from phistack.ensemble.experiments.pictures import ablation_chart
-from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
-from phistack.ensemble.experiments.training_choosers import choosers_of
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.variants import ALONE, Variant, VariantRow, variants_of
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.svm import KERNELS
@@ -42,15 +41,14 @@ from phistack.features.writing import write_json
 SCHEMA = "phistack.ablation.v1"
 _STACKING = 0.2
 """What the stackers of all variants take, in relation to a training of all submodels."""
-
 _OUT_OF_FOLD = (
     "Trained and scored on the same corpus, out of fold by {unsplit}, {folds} folds, seed {seed}: no submodel proposed "
-    "for one that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were chosen "
-    "on the very notes on which it is scored, so the scores of stacks are slightly too good."
+    "for one that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were "
+    "chosen on the very notes on which it is scored, so the scores of stacks are slightly too good."
 )
 _ON_TEST = (
-    "Trained on one corpus and scored on another, which nothing was chosen on; the stackers learned from candidates "
-    "that were proposed out of fold by {unsplit}, {folds} folds, seed {seed}."
+    "Trained on one corpus and scored on another, on which nothing was chosen; the stackers learned from candidates "
+    "proposed out of fold by {unsplit}, {folds} folds, seed {seed}."
 )
 
 
@@ -58,56 +56,39 @@ _ON_TEST = (
 class Ablation:
     """All variants, scored.
 
-    :param training: what they were trained on.
     :param test: what they were scored on; none if that was the training corpus, out of fold.
-    :param rows: in the order of the table.
-    :param choosers: the stack beside other ways to choose from the same candidates.
     :param places: what the submodels alone and the stack said, place by place.
     :param kernel_settings: how many were tried for each stack.
-    :param shuffles: of the paired randomisation.
+    :param seeds: all that were trained with; all but the first only count in means over seeds.
     """
 
     origin: Origin
     training: CorpusFacts
     test: CorpusFacts | None
     rows: tuple[VariantRow, ...]
-    choosers: tuple[ChooserRow, ...]
+    choosers: Choosers
     places: tuple[Place, ...]
     kernel_settings: int
-    shuffles: int
+    seeds: tuple[int, ...]
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
+    def tables(self) -> dict[str, Table]:
+        """Every variant, means over folds and seeds where there are any, and the choosers."""
         where = f"on {self.test.documents} other notes" if self.test else "out of fold"
-        return (
-            f"Criterion: {self.origin.criterion}. Trained on {self.training.documents} notes, scored {where}. "
-            f"In brackets {BOOTSTRAP}; $p$ of paired approximate randomisation by document with {self.shuffles} "
-            f"shuffles, after Holm's correction. Differences are to the full stack, in points of F1; "
-            f"{len(self.rows)} variants were tried."
-        )
-
-    def table(self) -> Table:
-        """Every variant by sections: scores with intervals, the difference to the stack and its corrected p-value."""
-        sections = [list(map(_cells, rows)) for _, rows in groupby(self.rows, key=lambda row: row.variant.part)]
-        columns = ("system", "precision", "recall", "F1", "difference", Cell("p (Holm)", "$p$"))
-        return Table(columns, sections, self.origin.title("ablation, 95 % intervals"), is_wide=True)
-
-    def chooser_table(self) -> Table:
-        """The stack beside other ways to choose from the same candidates."""
-        return chooser_table(self.choosers, self.origin.title("choosers, 95 % intervals"))
-
-    def fold_table(self) -> Table | None:
-        """The means over the folds; none where other notes were scored."""
-        means = {row.variant.name: row.of_folds for row in self.rows if row.of_folds}
-        return fold_table("mean over the folds, standard deviation in brackets", means) if means else None
+        title = f"ablation, {self.origin.counted}, trained on {self.training.documents} notes, scored {where}"
+        sections_of = groupby(self.rows, key=lambda row: row.variant.part)
+        sections = (((row.name, row.score, row.difference) for row in rows) for _, rows in sections_of)
+        folds = {row.name: row.of_folds for row in self.rows if row.of_folds}
+        seeds = {row.name: row.of_seeds for row in self.rows if row.of_seeds}
+        return {
+            "table": stack_table(title, sections, self.choosers.units),
+            **({"folds": mean_table("the folds", folds)} if folds else {}),
+            **({"seeds": mean_table(f"{len(self.seeds)} seeds", seeds)} if seeds else {}),
+            "choosers": self.choosers.table(f"choosers from the same candidates, {self.origin.counted}"),
+        }
 
     def draw(self, folder: Path) -> None:
-        """The chart, the table of the choosers, and the cases where the stack is right and a submodel wrong."""
-        ablation_chart(self.origin.title("Ablation"), self.rows, folder)
-        choosers = self.chooser_table()
-        caption = escaped(f"{choosers.title}. {choosers.note}")
-        (folder / "choosers.tex").write_text(choosers.latex(self.origin.comment, caption), encoding="utf-8")
+        """The chart, and the cases where the stack is right and a submodel wrong."""
+        ablation_chart(f"Ablation, {self.origin.counted}", self.rows, folder, comment=self.origin.comment)
         cases = {
             "schema": "phistack.cases.v1",
             "date": self.origin.date,
@@ -116,32 +97,20 @@ class Ablation:
             "cases": [place.to_dict() for place in saved_by_the_stack(self.places)],
         }
         write_json(folder / "cases.json", cases)
-        systems = [row.variant.name for row in self.rows if row.variant.part in (ALONE, STACK)]
+        systems = [row.name for row in self.rows if row.variant.part in (ALONE, STACK)]
         (folder / "cases.txt").write_text(cases_as_text(self.places, systems), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the places, as JSON can hold it."""
+        corpora = {"training": self.training, "test": self.test, "seeds": self.seeds}
+        rows = {"reference": STACK, "rows": self.rows, **self.choosers.to_dict()}
         return {
             **self.origin.to_dict(),
-            "training": self.training.to_dict(),
-            "test": self.test.to_dict() if self.test else None,
-            "variants tried": len(self.rows),
+            **plain({**corpora, "variants tried": len(self.rows), **rows}),
             "kernel settings tried for each stack": self.kernel_settings,
-            "bootstrap resamples": RESAMPLES,
-            "shuffles": self.shuffles,
-            "reference": STACK,
-            "rows": [row.to_dict() for row in self.rows],
-            "choosers": [row.to_dict() for row in self.choosers],
-            "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
             "places": len(self.places),
             "places where the stack is right and a submodel wrong": len(saved_by_the_stack(self.places)),
         }
-
-
-def _cells(row: VariantRow) -> Sequence[str | Cell]:
-    name = row.variant.name
-    compared = (points(row.difference.gap), f"{row.difference.p_holm:.4f}") if row.difference else ("", "")
-    return (strong(name) if name == STACK else name, *map(share, row.score.measures.values()), *compared)
 
 
 def ablate(
@@ -151,58 +120,60 @@ def ablate(
     test: Corpus | None = None,
     groups: bool = False,
     criterion: str = "strict",
-    shuffles: int = 9999,
+    seeds: int = 1,
+    resampling: Resampling = BY_PATIENT,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Ablation:
     """Train what is needed, score every variant and compare it with the whole stack.
 
-    :param corpus: annotated notes to train on and, without `test`, to score on out of fold.
-    :param test: other annotated notes to score on.
+    :param test: other annotated notes to score on; without them those of the corpus are, out of fold.
     :param groups: whether feature groups are left out too, each of which trains all submodels again.
-    :param shuffles: of the paired randomisation.
-    :param jobs: processes; the result does not depend on it.
+    :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
     :param cache: a folder in which candidates are kept for the next run.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)
     corpus = settings.grouped(corpus)
     variants = variants_of(settings, groups=groups)
-    n_trainings = len({variant.without for variant in variants})
-    with stage("ablation", total=n_trainings + _STACKING * n_trainings):
-        proposed = _proposed(variants, corpus, settings, test, jobs, cache)
-        answers = _answers(variants, proposed, settings, jobs, weight=_STACKING * n_trainings)
     gold = corpus if test is None else test
-    systems = systems_of(gold, answers, corpus.label_set, rule, seed=settings.seed)
-    pairs = [(name, STACK) for name in answers if name != STACK]
-    gaps = systems.differences(pairs, ["f1"], shuffles=shuffles)
+    n_trainings = len({variant.without for variant in variants})
+    every, scores = parts.seeded(settings, seeds), []
+    with stage("ablation", total=(1 + _STACKING) * n_trainings * seeds):
+        for own in reversed(every):  # the first seed last, as its answers are looked into
+            proposed = _proposed(variants, corpus, own, test, jobs, cache)
+            answers = _answers(variants, proposed, own, jobs, weight=_STACKING * n_trainings)
+            chance = replace(resampling, seed=own.seed)
+            systems = parts.systems_of(gold, answers, corpus.label_set, rule, resampling=chance)
+            scores.append(systems.scores)
+    gaps = systems.differences([(name, STACK) for name in answers if name != STACK], ["f1"])
+    folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
+    means = parts.over_seeds(scores) if seeds > 1 else {}
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
-    folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed) if test is None else []
-    rows = [VariantRow(v, systems.scores[v.name], gaps.get((v.name, STACK, "f1"))) for v in variants]
+    rows = (
+        VariantRow(
+            variant, score, gaps.get((variant.name, STACK, "f1")), score.over_folds(folds) if folds else None,
+            means.get(variant.name),
+        )
+        for variant, score in ((variant, systems.scores[variant.name]) for variant in variants)
+    )  # fmt: skip
+    whole, stack = proposed[settings.features.without], answers[STACK]
     return Ablation(
-        origin=Origin(SCHEMA, rule.name, protocol, settings),
-        training=CorpusFacts.of(corpus),
-        test=None if test is None else CorpusFacts.of(test),
-        rows=tuple(replace(row, of_folds=row.score.over_folds(folds)) if folds else row for row in rows),
-        choosers=choosers_of(
-            proposed[settings.features.without],
-            corpus,
-            gold,
-            answers[STACK],
-            rule,
-            shuffles=shuffles,
-            seed=settings.seed,
-        ),
-        places=tuple(places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})),
-        kernel_settings=len(KERNELS[settings.stacker.kernel]),
-        shuffles=shuffles,
+        Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, systems.units),
+        CorpusFacts.of(corpus),
+        None if test is None else CorpusFacts.of(test),
+        tuple(rows),
+        choosers_of_proposed(whole, corpus, gold, stack, rule, chance),
+        tuple(places_of(gold.documents, {name: answers[name] for name in (*settings.submodels, STACK)})),
+        len(KERNELS[settings.stacker.kernel]),
+        tuple(own.seed for own in every),
     )
 
 
 def _proposed(
-    variants: list[Variant],
+    variants: Sequence[Variant],
     corpus: Corpus,
     settings: EngineSettings,
     test: Corpus | None,
@@ -215,13 +186,18 @@ def _proposed(
     choices = list(dict.fromkeys(variant.without for variant in variants))
     for number, without in enumerate(choices, 1):
         fewer = replace(settings, features=replace(settings.features, without=without))
+        engine = parts.engine_of(cache, fewer, corpus) if unseen else None
         with stage(f"round {number} of {len(choices)}", total=1.0):
-            proposed[without] = propose(corpus, fewer, unseen=unseen, jobs=jobs, cache=cache)
+            found = propose(corpus, fewer, unseen=() if engine else unseen, jobs=jobs, cache=cache)
+            if engine:
+                tables = engine.space.tables(unseen)
+                found = replace(found, unseen=tables, on_unseen=engine.propose(tables))
+        proposed[without] = found
     return proposed
 
 
 def _answers(
-    variants: list[Variant],
+    variants: Sequence[Variant],
     proposed: Mapping[tuple[str, ...], Proposed],
     settings: EngineSettings,
     jobs: int,
@@ -232,21 +208,17 @@ def _answers(
     stacks = [variant for variant in variants if variant.stacker_features]
     work = (
         partial(
-            stack_answers,
-            proposed[variant.without],
-            variant.submodels,
-            replace(settings.stacker, features=variant.stacker_features),
-            seed=settings.seed,
+            parts.stack_answers, proposed[variant.without], variant.submodels,
+            replace(settings.stacker, features=variant.stacker_features), seed=settings.seed,
         )
         for variant in stacks
-    )
+    )  # fmt: skip
     answers: dict[str, Answers] = {
-        variant.name: alone_answers(proposed[variant.without], variant.name)
+        variant.name: [] if variant.stacker_features else parts.alone_answers(proposed[variant.without], variant.name)
         for variant in variants
-        if not variant.stacker_features
     }
     with progress("stacking", total=len(stacks), weight=weight) as advance:
         for variant, spans in zip(stacks, in_processes(work, jobs=jobs, in_order=True), strict=True):
             answers[variant.name] = spans
             advance(variant.name)
-    return {variant.name: answers[variant.name] for variant in variants}
+    return answers

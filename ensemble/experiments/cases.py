@@ -1,8 +1,7 @@
-"""Who said what, place by place: where the stack is right and a submodel is not.
+"""Where the stack is right and a submodel is not, place by place.
 
     places = places_of(documents, {"crf": answers, "blstm": answers, "stack": answers})
     places[0].right                  ("blstm", "stack"): these mark exactly what gold marks there
-    saved_by_the_stack(places)       those where the stack is right and a submodel wrong
 
 A place is a stretch of a note that gold or any system marks, together with everything that overlaps it. A system is
 right there if its spans are gold's, types included; where gold marks nothing, if it marks nothing either. Places are
@@ -22,14 +21,7 @@ from phistack.features.documents import Document, Span
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One stretch of a note and what gold and every system mark there.
-
-    :param document: the id of the note.
-    :param start: offset of the first character.
-    :param end: offset after the last character.
-    :param gold: what is to be marked; empty where somebody marks what is no PHI.
-    :param said: system -> what it marks.
-    """
+    """One stretch of a note, what gold marks there, and what every system does."""
 
     document: str
     start: int
@@ -49,22 +41,13 @@ class Place:
 
     def to_dict(self) -> dict[str, Any]:
         """The place as JSON can hold it: ids, offsets and labels."""
-        return {
-            "document": self.document,
-            "start": self.start,
-            "end": self.end,
-            "gold": [[span.start, span.end, span.label] for span in self.gold],
-            "said": {name: [[s.start, s.end, s.label] for s in spans] for name, spans in self.said.items()},
-            "wrong": list(self.wrong),
-        }
+        said = {name: [[s.start, s.end, s.label] for s in spans] for name, spans in self.said.items()}
+        gold, place = [[s.start, s.end, s.label] for s in self.gold], {"start": self.start, "end": self.end}
+        return {"document": self.document, **place, "gold": gold, "said": said, "wrong": list(self.wrong)}
 
 
 def places_of(documents: Sequence[Document], systems: Mapping[str, Answers]) -> list[Place]:
-    """All places of all notes, in order.
-
-    :param documents: the notes with gold spans.
-    :param systems: for each system its spans, in the order of the notes.
-    """
+    """All places of notes with gold spans, in order; :param systems: the spans of each, in the order of the notes."""
     return [
         place
         for document, answers in zip(documents, zip(*systems.values(), strict=True), strict=True)
@@ -85,68 +68,43 @@ def patterns(places: Iterable[Place]) -> list[tuple[tuple[str, ...], int]]:
 
 
 def _places(document: Document, answers: Mapping[str, Sequence[Span]]) -> Iterator[Place]:
-    marked = sorted({*document.spans, *(span for spans in answers.values() for span in spans)})
-    for start, end in _stretches(marked):
-        yield Place(
-            document.id,
-            start,
-            end,
-            _within(document.spans, start, end),
-            {name: _within(spans, start, end) for name, spans in answers.items()},
-        )
-
-
-def _stretches(spans: Iterable[Span]) -> list[tuple[int, int]]:
-    """The hulls of spans that overlap, directly or through others; `spans` are sorted."""
     hulls: list[tuple[int, int]] = []
-    for span in spans:
+    for span in sorted({*document.spans, *(span for spans in answers.values() for span in spans)}):
         if hulls and span.start < hulls[-1][1]:
             hulls[-1] = (hulls[-1][0], max(hulls[-1][1], span.end))
         else:
             hulls.append((span.start, span.end))
-    return hulls
+    for start, end in hulls:
 
+        def within(spans: Iterable[Span], start: int = start, end: int = end) -> tuple[Span, ...]:
+            return tuple(sorted({span for span in spans if start <= span.start and span.end <= end}))
 
-def _within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
-    return tuple(sorted({span for span in spans if start <= span.start and span.end <= end}))
+        said = {name: within(spans) for name, spans in answers.items()}
+        yield Place(document.id, start, end, within(document.spans), said)
 
 
 def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
-    """Two aligned tables: which systems are right together how often, and the cases one by one.
-
-    :param systems: the names, in the order of the columns.
-    """
+    """Two aligned tables: which of these systems are right together how often, and the cases one by one."""
     cases = saved_by_the_stack(places)
     submodels = [name for name in systems if name != STACK]
-    pattern_rows = [
-        [str(count), *("right" if name in right else "-" for name in systems)] for right, count in patterns(places)
-    ]
-    case_rows = [
-        [place.document, _as_text(place.gold), *(_answer(place, name) for name in submodels)] for place in cases
-    ]
-    return "\n".join(
-        (
-            f"{len(places)} places marked in gold or by a system: which systems are right there, and how often.",
-            "",
-            *_aligned(["places", *systems], pattern_rows),
-            "",
-            f"{len(cases)} places where the stack is right and a submodel is wrong; `right` means as in gold.",
-            "",
-            *_aligned(["document", "gold", *submodels], case_rows),
-            "",
-        )
-    )
-
-
-def _answer(place: Place, system: str) -> str:
-    return "right" if system in place.right else _as_text(place.said[system])
+    together = [[str(n), *("right" if name in right else "-" for name in systems)] for right, n in patterns(places)]
+    rows = [
+        [
+            place.document, _as_text(place.gold),
+            *("right" if name in place.right else _as_text(place.said[name]) for name in submodels),
+        ]
+        for place in cases
+    ]  # fmt: skip
+    head = f"{len(places)} places marked in gold or by a system: which systems are right there, and how often."
+    saved = f"{len(cases)} places where the stack is right and a submodel is wrong; `right` means as in gold."
+    tables = _aligned([["places", *systems], *together]), _aligned([["document", "gold", *submodels], *rows])
+    return "\n".join((head, "", *tables[0], "", saved, "", *tables[1], ""))
 
 
 def _as_text(spans: Sequence[Span]) -> str:
     return " + ".join(f"{span.label} {span.start}-{span.end}" for span in spans) or "nothing"
 
 
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    table = [header, *rows]
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

@@ -2,11 +2,9 @@
 
     point = curves_of(runs)["crf"][0]
     point.f1             Measure(value=0.92, low=0.905, high=0.935): the mean of all runs and its spread
-    point.interval       the 95 % interval of the mean, of five runs or more
 
-Runs on the same random order are alike, so that nine runs on three orders say less than nine orders would. How much
-less, the runs themselves show: the number of runs is divided by the design effect (Kish 1965) that follows from their
-correlation within orders, by analysis of variance. Runs that depend on nothing but their order count as one an order.
+Runs on the same random order are alike, so nine runs on three orders say less than nine orders would: their number is
+divided by the design effect (Kish 1965) that follows from their correlation within orders, by analysis of variance.
 """
 
 from __future__ import annotations
@@ -18,9 +16,11 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from phistack.ensemble.evaluation import Measure, Score
+from phistack.ensemble.evaluation.measures import FloatArray
+from phistack.ensemble.evaluation.tables import Cell, percent, share
+from phistack.ensemble.experiments.parts import plain
 from phistack.ensemble.experiments.results import CorpusFacts
 
 FEWEST_FOR_INTERVAL = 5
@@ -31,13 +31,9 @@ FEWEST_FOR_INTERVAL = 5
 class CurveRun:
     """One training.
 
-    :param share: percent of the training patients or sentences.
-    :param size: how many these are.
-    :param sample: the number of the random order, from 1.
-    :param number: of the run on this sample, from 1.
-    :param training: the notes of these patients, or with these sentences.
+    :param share: percent of the training patients or sentences; `size` is how many these are.
+    :param sample: the number of the random order, from 1; `number` that of the run on this sample.
     :param folds: of the stack; none without it.
-    :param scores: of each system.
     """
 
     share: float
@@ -50,27 +46,14 @@ class CurveRun:
 
     def to_dict(self) -> dict[str, Any]:
         """The run as JSON can hold it."""
-        return {
-            "share": self.share,
-            "size": self.size,
-            "sample": self.sample,
-            "run": self.number,
-            "training": self.training.to_dict(),
-            "folds": self.folds,
-            "systems": {name: score.to_dict() for name, score in self.scores.items()},
-        }
+        run = {"share": self.share, "size": self.size, "sample": self.sample, "run": self.number}
+        systems = plain(self.scores)
+        return {**run, "training": self.training.to_dict(), "folds": self.folds, "systems": systems}
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One system at one share.
-
-    :param share: percent of the training patients or sentences.
-    :param size: how many these are.
-    :param by: what they are.
-    :param orders: the F1 of each run, order by order.
-    :param n_runs: how many runs there are of each order.
-    """
+    """One system at one share: the F1 of each run, order by order, `n_runs` of each; :param by: what is counted."""
 
     share: float
     size: int
@@ -80,23 +63,24 @@ class CurvePoint:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean, of enough runs."""
-        return interval_of_mean(self.orders, n_runs=self.n_runs)
+        """The 95 % interval of the mean, of enough runs that differ."""
+        return interval_of_mean(self.orders, n_runs=self.n_runs) if len({*self.orders}) > 1 else None
 
     @property
     def f1(self) -> Measure:
         """The mean, with its interval or, of too few runs, the lowest and the highest."""
         return Measure(fmean(self.orders), *(self.interval or (min(self.orders), max(self.orders))))
 
+    @property
+    def cell(self) -> str | Cell:
+        """The mean and its spread; the mean alone where there is one value."""
+        return share(self.f1) if len({*self.orders}) > 1 else percent(self.f1.value)
+
     def to_dict(self) -> dict[str, Any]:
         """The point as JSON can hold it."""
-        return {
-            "share": self.share,
-            self.by: self.size,
-            "f1": self.f1.value,
-            "interval": list(self.interval) if self.interval else None,
-            "orders": list(self.orders),
-        }
+        interval = list(self.interval) if self.interval else None
+        point = {"share": self.share, self.by: self.size, "f1": self.f1.value}
+        return {**point, "interval": interval, "orders": list(self.orders)}
 
 
 def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, list[CurvePoint]]:
@@ -115,11 +99,7 @@ def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, li
 
 
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
-    """The 95 % interval of the mean by Student's t, within 0 and 1; none of fewer than five scores.
-
-    :param scores: those of each order together.
-    :param n_runs: how many scores each order has.
-    """
+    """The 95 % interval of the mean by Student's t, within 0 and 1, of five scores or more; `n_runs` of each order."""
     from scipy.stats import t
 
     if len(scores) < FEWEST_FOR_INTERVAL:
@@ -129,23 +109,21 @@ def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float
     return max(0.0, mean - margin), min(1.0, mean + margin)
 
 
-def _of_mean(scores: NDArray[np.float64]) -> tuple[float, float]:
+def _of_mean(scores: FloatArray) -> tuple[float, float]:
     """The variance of the mean of scores of shape `(n_orders, n_runs)`, and how many of them count as one."""
     n_orders, n_runs = scores.shape
-    overall = float(scores.var(ddof=1))
-    if n_orders == 1 or n_runs == 1:
-        return overall / scores.size, 1.0
-    between = n_runs * float(scores.mean(axis=1).var(ddof=1))
-    within = float(scores.var(axis=1, ddof=1).mean())
-    if between <= within:
-        return overall / scores.size, 1.0
-    alike = (between - within) / (between + (n_runs - 1) * within)
-    return between / scores.size, 1 + (n_runs - 1) * alike
+    if n_orders > 1 and n_runs > 1:
+        between = n_runs * float(scores.mean(axis=1).var(ddof=1))
+        within = float(scores.var(axis=1, ddof=1).mean())
+        if between > within:
+            alike = (between - within) / (between + (n_runs - 1) * within)
+            return between / scores.size, 1 + (n_runs - 1) * alike
+    return float(scores.var(ddof=1)) / scores.size, 1.0
 
 
 def spread_of(samples: int, *, by: str = "patients", n_runs: int = 1) -> str:
-    """What stands beside each mean of so many random orders, and so many runs on each."""
-    of = f"{samples} random orders of the training {by}, the same {by} in all orders at 100 %"
+    """What is given beside each mean of so many random orders, and so many runs on each."""
+    of = f"{samples} random orders of the training {by}, one at 100 %, where all orders have the same {by}"
     if n_runs > 1:
         of = f"{n_runs} runs on each of {of}"
     if samples * n_runs < FEWEST_FOR_INTERVAL:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from phistack.ensemble.stacking.folds import patients_in_several
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Document
+from phistack.features.documents import Corpus
 
 ALL, ALL_BUT = "all together", "all but "
 """How pools are named: that of all domains, and, before the name of the one that is left out, the others."""
@@ -22,11 +22,9 @@ _LOG = logging.getLogger("phistack")
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """One corpus of the matrix.
+    """One annotated corpus of the matrix, and how an engine for it is trained.
 
-    :param name: as tables show it.
-    :param corpus: annotated notes; all domains have the same label set, or types do not count.
-    :param settings: how an engine for it is trained.
+    All domains have the same label set, or types do not count.
     """
 
     name: str
@@ -37,21 +35,20 @@ class Domain:
 def pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
     """All domains but one, for each where others are several, and all domains; each with the names of its members.
 
-    A pool has the settings of its first member. Where its corpora are in several languages, or name patients alike, a
-    warning says what that means.
+    A pool has the settings of its first member; warnings say what other languages and patients named alike mean.
     """
     languages = sorted({domain.settings.features.language for domain in domains})
     if len(languages) > 1:
-        _LOG.warning(
-            "the corpora are in several languages (%s), and each pooled engine is made for that of its first corpus",
-            ", ".join(languages),
+        several = (
+            "the corpora are in several languages (%s), and each pooled engine is made for that of its first corpus"
         )
+        _LOG.warning(several, ", ".join(languages))
     if n_shared := patients_in_several(domain.corpus for domain in domains):
-        _LOG.warning(
+        alike = (
             "%d names of patients are in more than one corpus and are taken for different people; if they are not, "
-            "pooled engines are tested on patients whom they know",
-            n_shared,
+            "pooled engines are tested on patients whom they know"
         )
+        _LOG.warning(alike, n_shared)
     members = [(ALL_BUT + out.name, [d for d in domains if d is not out]) for out in domains if len(domains) > 2]
     members.append((ALL, list(domains)))
     return [(_pool(name, of), tuple(domain.name for domain in of)) for name, of in members]
@@ -59,13 +56,11 @@ def pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
 
 def _pool(name: str, members: Sequence[Domain]) -> Domain:
     """Several domains as one, in which notes and patients of different ones are different."""
-    notes = tuple(_named_apart(domain.name, note) for domain in members for note in domain.corpus.documents)
-    labels = members[0].corpus.label_set
-    for domain in members[1:]:
+    notes, labels = [], members[0].corpus.label_set
+    for domain in members:
         labels = labels.extended(domain.corpus.label_set.categories)
-    return Domain(name, Corpus(notes, labels), members[0].settings)
-
-
-def _named_apart(domain: str, note: Document) -> Document:
-    id, group = f"{domain}/{note.id}", f"{domain}/{note.group}"
-    return replace(note, id=id, group=group, fold_group=note.fold_group and f"{domain}/{note.fold_group}")
+        for note in domain.corpus.documents:
+            fold_group = note.fold_group and f"{domain.name}/{note.fold_group}"
+            id, group = f"{domain.name}/{note.id}", f"{domain.name}/{note.group}"
+            notes.append(replace(note, id=id, group=group, fold_group=fold_group))
+    return Domain(name, Corpus(tuple(notes), labels), members[0].settings)

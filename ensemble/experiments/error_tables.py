@@ -1,10 +1,11 @@
-"""Wrong decisions of a stack as tables: by kind, by label, by who would have made them, and one by one.
+"""Wrong decisions of a stack as tables: by kind, by label, by who would have made them, and one by one; calibration.
 
 by_kind([error, ...])         a row a kind, with what it means
 by_label(errors, gold)        a row a label, a column a kind
 by_chooser(errors)            a row a set of sources, such as `crf+tbed`, a column a kind
 one_by_one(errors)            a row a wrong decision
 counts_by(errors, label_of)   {"DOCTOR": {"missed": {...}, "false": {...}}} for JSON
+calibration_table(calibrations_of(documents, decisions, ("regex", "crf")), "Calibration")
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from phistack.ensemble.evaluation.calibration import Calibration
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
+from phistack.ensemble.experiments.parts import STACK, system_cell
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED
 from phistack.ensemble.views.errors_page import ShownError
+from phistack.features.documents import Document
 
 _NOBODY = "nobody"
 _HEADS = tuple(Cell(f"{kind.side}:\n{kind.short}", f"{kind.side}: {kind.short}") for kind in KINDS_OF_WRONG)
@@ -26,19 +31,19 @@ def label_of(error: ShownError) -> str:
     return error.wrong.span.label
 
 
-def choosers_of(error: ShownError) -> str:
-    """Who would have marked the false span, or the closest candidate for the missed one: `crf+tbed`, or `nobody`."""
+def sources_of(error: ShownError) -> str:
+    """The submodels that would have marked the false span, or the closest candidate for the missed one: `crf+tbed`."""
     return "+".join(error.wrong.chosen_by) or _NOBODY
 
 
 def counts_of_kinds(errors: Iterable[ShownError]) -> dict[str, dict[str, int]]:
-    """Side -> kind -> how many, with the kinds of which there are none."""
+    """Side -> kind -> how many, kinds without any included."""
     counts = Counter(error.wrong.kind for error in errors)
     return {kinds[0].side: {kind.name: counts[kind] for kind in kinds} for kinds in (MISSED, FALSE)}
 
 
 def counts_by(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> dict[str, dict[str, dict[str, int]]]:
-    """The same for each value of a key, that with most wrong decisions first."""
+    """The same for each value of a key, most wrong decisions first."""
     return {value: counts_of_kinds(some) for value, some in _grouped(errors, key).items()}
 
 
@@ -57,10 +62,7 @@ def by_kind(errors: Sequence[ShownError]) -> Table:
 
 
 def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
-    """A row a label, a column a kind.
-
-    :param gold: label -> how many gold spans have it.
-    """
+    """A row a label, a column a kind; :param gold: label -> how many gold spans have it."""
     rows = [(label, str(gold.get(label, 0)), *_by_kinds(some)) for label, some in _grouped(errors, label_of).items()]
     title = "Wrong decisions by label, which is that of the gold span for a missed one"
     return Table(("label", "gold", *_HEADS), [rows], title)
@@ -68,9 +70,9 @@ def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
 
 def by_chooser(errors: Sequence[ShownError]) -> Table:
     """A row a set of sources that were wrong together, a column a kind."""
-    rows = [(chosen, *_by_kinds(some)) for chosen, some in _grouped(errors, choosers_of).items()]
+    rows = [(chosen, *_by_kinds(some)) for chosen, some in _grouped(errors, sources_of).items()]
     title = "Wrong decisions by who would have marked the false span, or the closest candidate for a missed one"
-    note = "Nobody: it was only offered to the stacker, or not proposed at all."
+    note = "nobody: it was only offered to the stacker, or not proposed at all"
     return Table(("chosen by", *_HEADS), [rows], title, note)
 
 
@@ -78,25 +80,16 @@ def one_by_one(errors: Sequence[ShownError]) -> Table:
     """A row a wrong decision, by offsets; with its text where there is any."""
     has_text = any(error.text for error in errors)
     columns = (*_COLUMNS, *(["text"] if has_text else []))
-    rows = [[*_row(error), *([repr(error.text)] if has_text else []), _probability(error)] for error in errors]
-    return Table((*columns, "p"), [rows], "Each wrong decision", n_texts=len(columns), is_wide=True)
-
-
-def _row(error: ShownError) -> list[str]:
-    wrong = error.wrong
-    return [
-        wrong.document,
-        f"{wrong.span.start}-{wrong.span.end}",
-        wrong.span.label,
-        f"{wrong.kind.side}: {wrong.kind.name}",
-        " ".join(wrong.chosen_by),
-        " ".join(wrong.offered_by),
-        ", ".join(f"{span.label} {span.start}-{span.end}" for span in wrong.instead),
-    ]
-
-
-def _probability(error: ShownError) -> str:
-    return "" if error.wrong.probability is None else f"{error.wrong.probability:.3f}"
+    rows = [
+        [
+            wrong.document, f"{wrong.span.start}-{wrong.span.end}", wrong.span.label,
+            f"{wrong.kind.side}: {wrong.kind.name}", " ".join(wrong.chosen_by), " ".join(wrong.offered_by),
+            ", ".join(f"{span.label} {span.start}-{span.end}" for span in wrong.instead),
+            *([repr(text)] if has_text else []), "" if wrong.probability is None else f"{wrong.probability:.3f}",
+        ]
+        for wrong, text in ((error.wrong, error.text) for error in errors)
+    ]  # fmt: skip
+    return Table((*columns, "probability"), [rows], "Each wrong decision", n_texts=len(columns))
 
 
 def _by_kinds(errors: Iterable[ShownError]) -> list[str]:
@@ -108,3 +101,37 @@ def _grouped(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> 
     for error in errors:
         groups[key(error)].append(error)
     return dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def calibrations_of(
+    documents: Sequence[Document], decided: Sequence[Sequence[Decision]], members: Iterable[str]
+) -> dict[str, Calibration]:
+    """Whether members and stack are as often right as their scores say, by the gold spans of some notes.
+
+    A member is judged on what it proposed, by its scores; the stack on all candidates, by its probabilities.
+    """
+    judged = [(d, d.span in note.spans) for note, found in zip(documents, decided, strict=True) for d in found]
+    said: dict[str, list[tuple[float, bool]]] = {name: [] for name in members}
+    for decision, is_right in judged:
+        for vote in decision.votes:
+            if vote.source in said:
+                said[vote.source].append((vote.score, is_right))
+    said[STACK] = [(decision.probability, is_right) for decision, is_right in judged]
+    return {name: Calibration.of((p for p, _ in found), (right for _, right in found)) for name, found in said.items()}
+
+
+def calibration_table(calibrations: Mapping[str, Calibration], title: str) -> Table:
+    """A row for each member and the stack: the expected error, and the bin in which it errs most."""
+    columns = ("system", "candidates", "expected error", "furthest: says", "is right", "of candidates")
+    rows = [
+        (
+            system_cell(name), str(found.n), percent(found.expected_error),
+            *((percent(bin.said), percent(bin.right.value), str(bin.n)) if bin else ("", "", "")),
+        )
+        for name, found, bin in ((name, found, found.furthest) for name, found in calibrations.items())
+    ]  # fmt: skip
+    note = (
+        "Shares in percent. Expected error: mean distance between score and share that is right. Furthest: the range "
+        "of scores, with 50 candidates or more, where both are furthest apart."
+    )
+    return Table(columns, [rows], title, note)

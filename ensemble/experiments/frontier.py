@@ -1,11 +1,10 @@
 """Notes per second and scores of every subset of a bundle's submodels.
 
-    frontier = measure_frontier(corpus, Path("engine"))
     write_results(out, lambda: measure_frontier(corpus, Path("engine")))
-    out/frontier.png, .svg      recall by notes per second
+    out/frontier.png, ...       recall by notes per second
 
-A subset is on the frontier if no other is at least as good in both speed and recall and better in one. Every subset is
-weighed by the stacker that was trained for it, on out-of-fold candidates, when the bundle was made.
+A subset is on the frontier if no other is at least as good in both speed and recall and better in one. Every subset has
+the stacker that was trained for it, on out-of-fold candidates, when the bundle was made.
 """
 
 from __future__ import annotations
@@ -13,41 +12,65 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Score, criterion_named
-from phistack.ensemble.evaluation.intervals import RESAMPLES
-from phistack.ensemble.evaluation.tables import Table
-from phistack.ensemble.experiments.frontier_picture import SubsetRow, frontier_picture
-from phistack.ensemble.experiments.parts import systems_of
-from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
+from phistack.ensemble.experiments.parts import plain, systems_of
+from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.speed import Machine, Run, Speed, measure_speed
 from phistack.ensemble.stacking.subsets import Subset, no_stacker, subset_name, subsets_of
 from phistack.ensemble.tools.progress import progress
 from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 SCHEMA = "phistack.frontier.v1"
-_COLUMNS = ("submodels", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
+_REACH = 8.0
+"""From a point to its number, in points."""
+_COLUMNS = ("system", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
 _PROTOCOL = (
     "Each subset of the submodels, weighed by the stacker that was trained for it, annotated all notes in a fresh "
     "process with one thread on one core, {repetitions} times, in turn with the others. Speed is in notes per second "
     "of processor time, features included and load excluded: median, lowest and highest of the repetitions. "
-    "Scores are by the criterion {criterion}, with 95 % bootstrap intervals by document."
+    "Scores are by the criterion {criterion}, with {intervals}."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Frontier:
-    """All subsets, from the fastest to the slowest.
+class SubsetRow:
+    """A subset of the submodels; :param is_best: whether it is on the frontier."""
 
-    :param trained_on: what the bundle says of its training.
-    :param notes: what was annotated.
-    :param characters: how many those have.
-    :param repetitions: of each measurement.
-    """
+    subset: Subset
+    speed: Speed
+    score: Score
+    is_best: bool
+
+    @property
+    def name(self) -> str:
+        """The names of the submodels, joined; a stacker over one submodel is not that submodel by itself."""
+        return subset_name(self.subset) if len(self.subset) > 1 else f"stack over {self.subset[0]}"
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """In the picture: notes per second, and recall in percent."""
+        return self.speed.notes_per_second.value, 100 * self.score.recall.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON can hold it."""
+        figures = {**self.speed.to_dict(), **self.score.to_dict()}
+        return {"name": self.name, "submodels": list(self.subset), **figures, "on frontier": self.is_best}
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """All subsets, from the fastest to the slowest; :param trained_on: what the bundle says of its training."""
 
     origin: Origin
     trained_on: Mapping[str, Any]
@@ -57,47 +80,51 @@ class Frontier:
     repetitions: int
     rows: tuple[SubsetRow, ...]
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
-        return (
-            f"Speed on one core and scores of each subset of the submodels on {self.notes.documents} notes; criterion: "
-            f"{self.origin.criterion}. Speed is in notes per second of processor time, the median of "
-            f"{self.repetitions}; no other subset is both faster and better than those in bold, with {BOOTSTRAP} in "
-            f"the results file."
-        )
-
-    def table(self) -> Table:
+    def tables(self) -> dict[str, Table]:
         """A row a subset; those on the frontier are bold and have a dot."""
-        title = self.origin.title(f"{self.notes.documents} notes on one core")
-        return Table(_COLUMNS, [[row.cells for row in self.rows]], title, is_wide=True)
+        what = f"speed and scores of {self.notes.documents} notes on one core, {self.origin.counted}"
+        caption = (
+            f"{what[0].upper()}{what[1:]}, by the stacked submodels. Speed is in notes per second of processor time, "
+            f"the median of {self.repetitions}; no other subset is both faster and better than those in bold. "
+            f"The results file has {self.origin.intervals}."
+        )
+        rows: list[TableRow] = [
+            (
+                strong(row.name) if row.is_best else row.name, "●" if row.is_best else "", *row.speed.cells,
+                *(percent(measure.value) for measure in row.score.measures.values()),
+            )
+            for row in self.rows
+        ]  # fmt: skip
+        return {"table": Table(_COLUMNS, [rows], what, "", 1, caption)}
 
     def draw(self, folder: Path) -> None:
-        """Recall by notes per second."""
-        frontier_picture(self.origin.title(f"Speed and recall of {self.notes.documents} notes"), self.rows, folder)
+        """Recall by notes per second, the frontier as a stepped line; points are numbered, and named beside it."""
+        title = f"Speed and recall of {self.notes.documents} notes, {self.origin.counted}"
+        with picture(folder, "frontier", title, size=(7.5, 4.6), comment=self.origin.comment) as figure:
+            axes, names = figure.subplots(1, 2, width_ratios=(4, 1.25))
+            _scales(axes)
+            speeds, recalls = zip(*(row.place for row in self.rows if row.is_best), strict=True)
+            axes.step(speeds, recalls, where="pre", color=BLUE, linewidth=1, zorder=1)
+            for row in self.rows:
+                filled = BLUE if row.is_best else "white"
+                axes.plot(*row.place, "o", markersize=5, color=_style(row)["color"], markerfacecolor=filled, zorder=2)
+            _names(names, self.rows)
+            figure.draw_without_rendering()
+            _numbers(axes, self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "trained on": dict(self.trained_on),
-            "notes": {**self.notes.to_dict(), "characters": self.characters},
-            "machine": asdict(self.machine),
-            "repetitions": self.repetitions,
-            "bootstrap resamples": RESAMPLES,
-            "rows": [row.to_dict() for row in self.rows],
-        }
+        notes = {"notes": {**self.notes.to_dict(), "characters": self.characters}}
+        measured = {"machine": asdict(self.machine), "repetitions": self.repetitions, "rows": self.rows}
+        return {**self.origin.to_dict(), "trained on": dict(self.trained_on), **notes, **plain(measured)}
 
 
 def measure_frontier(
-    corpus: Corpus, model: Path, *, repetitions: int = 3, criterion: str = "strict", seed: int = 0
+    corpus: Corpus, model: Path, *, repetitions: int = 3, criterion: str = "strict", resampling: Resampling = BY_PATIENT
 ) -> Frontier:
     """Measure every subset.
 
     :param corpus: annotated notes that the engine was not trained on.
-    :param repetitions: of each subset, each in a process of its own.
-    :param criterion: for recall, precision and F1.
-    :param seed: of the bootstrap.
     :raises EvaluationError: if the notes have no annotated PHI.
     :raises BundleError: if the bundle cannot be loaded, or has no stackers for subsets.
     """
@@ -108,34 +135,24 @@ def measure_frontier(
     subsets = [subset for subset in subsets_of(engine.names) if subset in engine.stackers]
     if len(engine.names) > 1 and not engine.subset_stackers:
         raise no_stacker(engine.names[:1])
-    runs = _runs(model, subsets, corpus, repetitions)
+    runs: dict[Subset, list[Run]] = {subset: [] for subset in subsets}
+    with progress("measuring", total=repetitions * len(subsets)) as advance:
+        for subset in subsets * repetitions:
+            run = measure_speed(model, subset, corpus.documents)
+            runs[subset].append(run)
+            advance(f"{subset_name(subset)}, {run.notes_per_second:.0f} notes a second")
     answers = {subset_name(subset): runs[subset][0].spans for subset in subsets}
-    return Frontier(
-        origin=Origin(SCHEMA, rule.name, _PROTOCOL.format(repetitions=repetitions, criterion=rule.name)),
-        trained_on=read_manifest(model)["trained_on"],
-        notes=CorpusFacts.of(corpus),
-        characters=sum(len(document.text) for document in corpus.documents),
-        machine=Machine.here(),
-        repetitions=repetitions,
-        rows=_rows(runs, systems_of(corpus, answers, engine.label_set, rule, seed=seed).scores),
-    )
+    systems = systems_of(corpus, answers, engine.label_set, rule, resampling=resampling)
+    protocol = _PROTOCOL.format(repetitions=repetitions, criterion=rule.name, intervals=systems.units.intervals)
+    origin = Origin(SCHEMA, rule.name, protocol, None, corpus.label_set.name, systems.units)
+    trained_on, characters = read_manifest(model)["trained_on"], sum(len(note.text) for note in corpus.documents)
+    rows = _rows(runs, systems.scores)
+    return Frontier(origin, trained_on, CorpusFacts.of(corpus), characters, Machine.here(), repetitions, rows)
 
 
 def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:
     """For each point, whether no other is at least as good in both coordinates and better in one."""
     return [not any(a >= x and b >= y and (a, b) != (x, y) for a, b in points) for x, y in points]
-
-
-def _runs(model: Path, subsets: Sequence[Subset], corpus: Corpus, repetitions: int) -> dict[Subset, list[Run]]:
-    """Every subset in turn, as often as asked."""
-    runs: dict[Subset, list[Run]] = {subset: [] for subset in subsets}
-    with progress("measuring", total=repetitions * len(subsets)) as advance:
-        for _ in range(repetitions):
-            for subset in subsets:
-                run = measure_speed(model, subset, corpus.documents)
-                runs[subset].append(run)
-                advance(f"{subset_name(subset)}, {run.notes_per_second:.0f} notes a second")
-    return runs
 
 
 def _rows(runs: Mapping[Subset, Sequence[Run]], scores: Mapping[str, Score]) -> tuple[SubsetRow, ...]:
@@ -145,3 +162,50 @@ def _rows(runs: Mapping[Subset, Sequence[Run]], scores: Mapping[str, Score]) -> 
     best = on_frontier([(s.notes_per_second.value, f.recall.value) for s, f in zip(speeds, found, strict=True)])
     rows = map(SubsetRow, runs, speeds, found, best)
     return tuple(sorted(rows, key=lambda row: -row.speed.notes_per_second.value))
+
+
+def _style(row: SubsetRow) -> dict[str, Any]:
+    return {"color": BLUE, "fontweight": "bold"} if row.is_best else {"color": GREY, "fontweight": "normal"}
+
+
+def _scales(axes: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("notes per second of one core (logarithmic)")
+    axes.set_ylabel("recall in percent")
+    axes.grid(color=PALE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.margins(x=0.08, y=0.08)
+
+
+def _names(axes: Axes, rows: Sequence[SubsetRow]) -> None:
+    """The list of the points, in the order of their numbers."""
+    axes.set_axis_off()
+    for number, row in enumerate(rows, start=1):
+        style = {**_style(row), "fontsize": 8, "transform": axes.transAxes, "va": "top"}
+        height = 1.0 - 0.058 * (number - 1)
+        axes.text(0.08, height, str(number), ha="right", **style)
+        axes.text(0.14, height, row.name, **style)
+
+
+def _numbers(axes: Axes, rows: Sequence[SubsetRow]) -> None:
+    """The points' numbers, each on the side where it is furthest from the points and the numbers before it."""
+    import numpy as np
+
+    places = axes.transData.transform([row.place for row in rows])
+    taken = list(places)
+    sides = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1.2), (0, -1.2), (1.2, 0), (-1.2, 0)])
+    reach = _REACH * axes.figure.get_dpi() / 72
+    for number, (row, place) in enumerate(zip(rows, places, strict=True), start=1):
+        spots = place + reach * sides
+        gaps = np.linalg.norm(spots[:, None] - np.array(taken)[None], axis=2).min(axis=1)
+        best = int(np.argmax(gaps))
+        taken.append(spots[best])
+        axes.annotate(
+            str(number), row.place, xytext=tuple(_REACH * sides[best]), textcoords="offset points", ha="center",
+            va="center", fontsize=7, **_style(row),
+        )  # fmt: skip

@@ -1,13 +1,12 @@
 """The score by the number of training patients, or sentences: whether more annotated notes would help.
 
-    out/results.json               every run, and the curve of each system
-    out/curve.png, out/curve.svg   the curves, every order as dots, and the 95 % interval of enough orders
-    out/table.tex                  for LaTeX with booktabs
+    out/curve.png, ...  the curves, every order as dots, and the 95 % interval of enough orders
+    out/table.tex       for LaTeX with booktabs
 
-Each sample is one random order of the training patients or sentences, of which every share takes the first; so a larger
-share holds the smaller one (`ensemble.experiments.samples`). On each an engine is trained once, or several times from
-other random starts. All runs are scored on the same notes, of patients that no run is trained on; with
-`by="sentences"`, 3 samples and 3 runs of each that is figure 2 of Trienes 2020.
+Each sample is one random order of the training patients or sentences, of which every share takes the first. An engine
+is trained on each once, or several times from other random starts; at 100 % all orders are the same, so only the first
+is trained on. All runs are scored on the same notes, of patients that no run is trained on. With `by="sentences"`, 3
+samples and 3 runs of each that is figure 2 of Trienes 2020.
 """
 
 from __future__ import annotations
@@ -18,17 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.evaluation import Criterion, criterion_named
-from phistack.ensemble.evaluation.intervals import RESAMPLES
-from phistack.ensemble.evaluation.tables import Table, TableRow, escaped, share, strong
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.tables import Table, TableRow, escaped
 from phistack.ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurvePoint, CurveRun, curves_of, spread_of
-from phistack.ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
+from phistack.ensemble.experiments.parts import answers_of, fitting, plain, system_cell, systems_of
 from phistack.ensemble.experiments.pictures import curve_picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.experiments.samples import PATIENTS, Sample, samples_of
+from phistack.ensemble.experiments.samples import PATIENTS, samples_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.tools.progress import stage
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
@@ -40,21 +37,14 @@ SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Trained on growing shares of the training {by}, {samples} random orders of them{times}, and scored on {where}. "
-    "Spread: {spread}. It covers the choice among these training {by} and of the random start of training, not "
+    "Spread: {spread}. It covers the choice among these training {by} and the random start of training, but not "
     "the choice of test notes, which the bootstrap interval of each run covers."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Every run.
-
-    :param training: the notes of all training patients.
-    :param test: the notes that every run is scored on.
-    :param samples: how many random orders.
-    :param by: of what: `patients` or `sentences`.
-    :param n_runs: how many runs there are on each sample.
-    """
+    """Every run; :param samples: how many random orders there are of what `by` names, with `n_runs` on each."""
 
     origin: Origin
     training: CorpusFacts
@@ -71,47 +61,44 @@ class LearningCurve:
 
     @property
     def spread(self) -> str:
-        """What stands beside each mean."""
+        """What is given beside each mean."""
         return spread_of(self.samples, by=self.by, n_runs=self.n_runs)
 
     @property
     def caption(self) -> str:
-        """What the table for LaTeX shows."""
-        return (
-            f"F1 in percent by the share of the {self.by} of {self.training.patients} training patients, on "
-            f"{self.test.documents} other notes; criterion: {self.origin.criterion}. Means over {self.samples} random "
-            f"orders, in brackets: {escaped(self.spread)}."
-        )
+        """Of the table, for LaTeX."""
+        return escaped(self.table().caption)
 
     def table(self) -> Table:
-        """Mean F1 and spread of every system, a row a share, and below what the spread is."""
+        """Mean F1 and spread of every system, a row a share."""
         curves = self.curves
         rows: list[TableRow] = [
-            (f"{points[0].share:g} %", str(points[0].size), *(share(point.f1) for point in points))
+            (f"{points[0].share:g} %", str(points[0].size), *(point.cell for point in points))
             for points in zip(*curves.values(), strict=True)
         ]
-        columns = ("share", self.by, *(strong(name) if name == STACK else name for name in curves))
-        note = f"In brackets: {self.spread}."
-        return Table(columns, [rows], self.origin.title("learning curve, F1"), note, n_texts=0, is_wide=True)
+        columns = ("share", self.by, *(system_cell(name) for name in curves))
+        caption = (
+            f"F1 in percent by the share of the {self.by} of {self.training.patients} training patients, on "
+            f"{self.test.documents} other notes; criterion: {self.origin.counted}. Means over {self.samples} random "
+            f"orders, in brackets: {self.spread}."
+        )
+        title = f"learning curve, F1, {self.origin.counted}"
+        return Table(columns, [rows], title, f"In brackets: {self.spread}.", 0, caption)
+
+    def tables(self) -> dict[str, Table]:
+        """The only table."""
+        return {"table": self.table()}
 
     def draw(self, folder: Path, *, name: str = "curve") -> None:
         """The curves, as pictures of that name."""
-        curve_picture(self.origin.title("Learning curve"), self.spread, self.curves, folder, name=name)
+        title, comment = f"Learning curve, {self.origin.counted}", self.origin.comment
+        curve_picture(folder, self.curves, title=title, spread=self.spread, name=name, comment=comment)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "training": self.training.to_dict(),
-            "test": self.test.to_dict(),
-            "by": self.by,
-            "samples": self.samples,
-            "runs of each sample": self.n_runs,
-            "spread": self.spread,
-            "bootstrap resamples": RESAMPLES,
-            "curves": {name: [point.to_dict() for point in points] for name, points in self.curves.items()},
-            "runs": [run.to_dict() for run in self.runs],
-        }
+        drawn = {"by": self.by, "samples": self.samples, "runs of each sample": self.n_runs, "spread": self.spread}
+        corpora = {"training": self.training, "test": self.test}
+        return {**self.origin.to_dict(), **drawn, **plain({**corpora, "curves": self.curves, "runs": self.runs})}
 
 
 def learning_curve(
@@ -133,14 +120,10 @@ def learning_curve(
 
     :param test: the notes to score on; without it a fifth of the patients is held out for that.
     :param by: what is drawn: `patients` or `sentences`; sentences are of training notes only.
-    :param shares: percent of the training patients or sentences.
-    :param sizes: in their place, how many patients or sentences.
+    :param shares: percent of the training patients or sentences; `sizes` are numbers in their place.
     :param samples: how many random orders of them; with fewer than five runs in all there is no interval.
     :param runs: how often an engine is trained on each sample, from another random start each time.
-    :param stack: whether the stack is scored beside the submodels; without it each run trains once instead of once
-        for each fold and once more.
-    :param jobs: processes; the result does not depend on it.
-    :param cache: a folder in which candidates are kept for the next run.
+    :param stack: whether the stack is scored beside the submodels, which trains on each fold too.
     :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
     :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
     """
@@ -149,49 +132,32 @@ def learning_curve(
     if runs < 1:
         raise SettingsError(f"the number of runs on each sample must be at least 1, not {runs}")
     if samples * runs < FEWEST_FOR_INTERVAL:
-        _LOG.warning(
+        few = (
             "%d trainings for each point are too few for a 95 %% interval, so each is shown instead; "
-            "phistack curve --samples %d or more gives one",
-            samples * runs,
-            FEWEST_FOR_INTERVAL,
+            "phistack curve --samples %d or more gives one"
         )
+        _LOG.warning(few, samples * runs, FEWEST_FOR_INTERVAL)
     training, gold = held_out_patients(corpus, seed=settings.seed) if test is None else (corpus, test)
     drawn = samples_of(
         training, shares=shares, sizes=sizes, samples=samples, seed=settings.seed, by=by, features=settings.features
     )
-    to_run = [(sample, number) for sample in drawn for number in range(1, runs + 1)]
-    done = []
+    # At 100 % all orders have the same notes, so one of them is enough.
+    to_run = [(s, number) for s in drawn if s.share < 100 or s.number == 1 for number in range(1, runs + 1)]
+    done, labels = [], training.label_set
     with stage("learning curve", total=sum(sample.share for sample, _ in to_run)):
         for place, (sample, number) in enumerate(to_run, 1):
             name = f"round {place} of {len(to_run)}, {sample.share:g}% of the {by}"
-            # Each run has a seed of its own, from which training starts.
+            # Each run has its own seed, from which training starts.
             own = replace(settings, seed=settings.seed + (sample.number - 1) * runs + number - 1)
             with stage(name, weight=sample.share, total=1.0):
-                done.append(_run(sample, number, gold, own, rule, stack, jobs, cache))
+                answers = answers_of(sample.corpus, own, unseen=gold.documents, stack=stack, jobs=jobs, cache=cache)
+            systems = systems_of(gold, answers, labels, rule, seed=own.seed)
+            folds = fitting(own, sample.corpus).folds if stack else None
+            facts = CorpusFacts.of(sample.corpus)
+            done.append(CurveRun(sample.share, sample.size, sample.number, number, facts, folds, systems.scores))
     where = "a fifth of the patients, held out" if test is None else "another corpus"
     times = f", {runs} runs on each from other random starts" if runs > 1 else ""
     spread = spread_of(samples, by=by, n_runs=runs)
     protocol = _PROTOCOL.format(samples=samples, where=where, spread=spread, by=by, times=times)
-    origin = Origin(SCHEMA, rule.name, protocol, settings)
-    facts = CorpusFacts.of(training), CorpusFacts.of(gold)
-    return LearningCurve(origin, *facts, samples, tuple(done), by, runs)
-
-
-def _run(
-    sample: Sample,
-    number: int,
-    gold: Corpus,
-    settings: EngineSettings,
-    criterion: Criterion,
-    stack: bool,
-    jobs: int,
-    cache: Path | None,
-) -> CurveRun:
-    """Train on one sample."""
-    chosen = fitting(settings, sample.corpus)
-    proposed = propose(sample.corpus, chosen, unseen=gold.documents, out_of_fold=stack, jobs=jobs, cache=cache)
-    answers = all_answers(proposed, chosen)
-    systems = systems_of(gold, answers, sample.corpus.label_set, criterion, seed=settings.seed)
-    folds = chosen.folds if stack else None
-    facts = CorpusFacts.of(sample.corpus)
-    return CurveRun(sample.share, sample.size, sample.number, number, facts, folds, systems.scores)
+    origin = Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, systems.units)
+    return LearningCurve(origin, CorpusFacts.of(training), CorpusFacts.of(gold), samples, tuple(done), by, runs)

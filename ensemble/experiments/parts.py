@@ -1,32 +1,73 @@
-"""The steps that all experiments share: parts of a corpus, settings that fit it, and the answers of every system.
+"""The steps that all experiments share: training, the answers of every system, their scores.
 
-    answers = all_answers(proposed, settings)               {"crf": [spans of note 1, ...], "stack": [...]}
-    systems_of(gold, answers, labels, criterion, seed=0)    their scores, and what one is better than another
+    answers = answers_of(training, settings, unseen=notes)  {"crf": [spans of note 1, ...], "stack": [...]}
+    systems_of(gold, answers, labels, criterion)            their scores, and how far they differ
+    over_seeds([systems_0.scores, systems_1.scores])        {"crf": means and deviations, ...}
 
-A system is one submodel alone or a stack over several.
+A system is one submodel alone or a stack over several. A cache of folds keeps no model, as models hold words of the
+training notes; `remember` notes where the bundle is, and with `engine_of` that proposes for notes of another corpus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
 
-from phistack.ensemble.evaluation import Criterion
+import numpy as np
+
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation import Criterion, Score
+from phistack.ensemble.evaluation.measures import Macro, macro
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.systems import Systems, counts_of
+from phistack.ensemble.evaluation.tables import Cell, strong
 from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_of
 from phistack.ensemble.stacking.folds import fold_groups_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
-from phistack.ensemble.training.proposals import Proposed
+from phistack.ensemble.training.fit_tasks import digests_of_files
+from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Span
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import PhistackError
 from phistack.features.labels import LabelSet
+from phistack.features.writing import new_file
 
 Answers = Sequence[Sequence[Span]]
 """For each note, the spans that a system marks."""
 
 STACK = "stack"
 """The name of the system that joins all submodels."""
+_Name = TypeVar("_Name", bound=Hashable)
+
+
+def system_cell(name: str) -> str | Cell:
+    """The name of a system in a table, in which the stack is bold."""
+    return strong(name) if name == STACK else name
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold in place of whatever has a `to_dict`, at any depth."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def seeded(settings: EngineSettings, n_seeds: int) -> list[EngineSettings]:
+    """The same settings with so many seeds, beginning with their own."""
+    return [replace(settings, seed=settings.seed + number) for number in range(n_seeds)]
+
+
+def over_seeds(runs: Sequence[Mapping[_Name, Score]]) -> dict[_Name, Macro]:
+    """The mean and the sample standard deviation of each system's micro scores, over runs with other seeds."""
+    return {name: macro(np.array([run[name].counts for run in runs]), sample=True) for name in runs[0]}
 
 
 def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:
@@ -35,7 +76,7 @@ def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:
 
 
 def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
-    """What one submodel marks by itself: on the unseen notes or, where there are none, out of fold."""
+    """What one submodel marks by itself: on the unseen notes or, if there are none, out of fold."""
     notes = proposed.on_unseen[name] if proposed.unseen else proposed.out_of_fold[name]
     return list(map(chosen_spans, notes, (table.view for table in proposed.unseen or proposed.tables)))
 
@@ -43,10 +84,9 @@ def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
 def stack_answers(
     proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
 ) -> list[list[Span]]:
-    """What a stack over some of the submodels marks: on the unseen notes or, where there are none, out of fold.
+    """What a stack over some of the submodels, in the order of training, marks on the same notes.
 
-    :param names: of the submodels, in the order of training.
-    :returns: nothing at all where none of them proposed anything out of fold.
+    :returns: nothing at all if none of them proposed anything out of fold.
     """
     decided = stack_decisions(proposed, names, settings, seed=seed)
     return [[decision.span for decision in note if decision.accepted] for note in decided]
@@ -55,7 +95,7 @@ def stack_answers(
 def stack_decisions(
     proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
 ) -> list[list[Decision]]:
-    """The same with what it makes of each candidate, on spans of the notes as written."""
+    """The same with the decision on each candidate, on spans of the notes as written."""
     pools = pools_of(proposed.tables, proposed.out_of_fold, names)
     if not any(pools):
         return [[] for _ in proposed.unseen or proposed.tables]
@@ -67,23 +107,72 @@ def stack_decisions(
     return [[decision.in_note(table.view) for decision in decisions] for table, decisions in notes]
 
 
-def all_answers(proposed: Proposed, settings: EngineSettings) -> dict[str, Answers]:
-    """The answers of each submodel alone and, where it was proposed out of fold, of the stack over all of them."""
+def answers_of(
+    training: Corpus,
+    settings: EngineSettings,
+    *,
+    unseen: Sequence[Document] = (),
+    stack: bool = True,
+    added: Sequence[Document] = (),
+    jobs: int = 1,
+    cache: Path | None = None,
+) -> dict[str, Answers]:
+    """Train, and let each submodel and, if wanted, the stack over all answer; parameters are those of `propose`."""
+    settings = fitting(settings, training)
+    proposed = propose(
+        training, settings, unseen=unseen, out_of_fold=stack or not unseen, added=added, jobs=jobs, cache=cache
+    )
     answers: dict[str, Answers] = {name: alone_answers(proposed, name) for name in settings.submodels}
-    if proposed.out_of_fold:
+    if stack:
         answers[STACK] = stack_answers(proposed, tuple(settings.submodels), settings.stacker, seed=settings.seed)
     return answers
 
 
 def systems_of(
-    gold: Corpus, answers: Mapping[str, Answers], labels: LabelSet, criterion: Criterion, *, seed: int
+    gold: Corpus,
+    answers: Mapping[str, Answers],
+    labels: LabelSet,
+    criterion: Criterion,
+    *,
+    resampling: Resampling = BY_PATIENT,
+    seed: int | None = None,
 ) -> Systems:
     """The scores of systems, and their differences.
 
-    :param answers: of each system, in the order of gold's documents.
-    :param labels: the label set of the answers.
-    :param seed: of bootstrap and randomisation.
+    :param answers: of each system, in the order of gold's documents, with labels of the set `labels`.
+    :param seed: in place of that of the resampling.
     """
-    notes = replace(gold, label_set=labels)
+    notes, own = replace(gold, label_set=labels), resampling if seed is None else replace(resampling, seed=seed)
     counts = {name: counts_of(gold, notes.with_spans(found), criterion) for name, found in answers.items()}
-    return Systems(counts, seed=seed)
+    return Systems(counts, [document.group for document in gold.documents], own)
+
+
+def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
+    """Leave in a cache where the bundle is that was trained with these settings on this corpus and nothing else."""
+    with new_file(_note_of(cache, settings, corpus), replace=True) as part:
+        part.write_text(json.dumps({"bundle": str(bundle.absolute())}), encoding="utf-8")
+
+
+def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
+    """The engine that was trained so; none if it is not known, has other submodels, or cannot be loaded."""
+    path = _bundle_of(_note_of(cache, settings, corpus)) if cache else None
+    if path is None:
+        return None
+    try:
+        engine = load_bundle(path).with_options(cascade=False)
+    except (OSError, PhistackError):
+        return None
+    return engine if engine.names == tuple(settings.submodels) else None
+
+
+def _note_of(cache: Path, settings: EngineSettings, corpus: Corpus) -> Path:
+    files = digests_of_files(settings.to_dict())
+    return cache / f"{FoldCache.key(corpus.documents, (), settings.digest, *files)}.bundle.json"
+
+
+def _bundle_of(note: Path) -> Path | None:
+    """Where a note of the cache says that the bundle is; none without a note that can be read."""
+    try:
+        return Path(json.loads(note.read_text(encoding="utf-8"))["bundle"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

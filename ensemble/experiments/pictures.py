@@ -1,6 +1,6 @@
-"""Results as pictures, PNG and SVG: restrained, with colours for the colour-blind (Okabe and Ito 2008).
+"""Results as pictures, PNG, SVG and PDF: restrained, with colours for the colour-blind (Okabe and Ito 2008).
 
-Every SVG is the same for the same results.
+Date and settings are in the metadata, not in the drawing. Figures are dots, as axes of F1 that begin at 0 hide them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from phistack.ensemble.experiments.variants import ALONE, VariantRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
@@ -28,80 +29,67 @@ _PART_COLOURS = {ALONE: "#999999", STACK: BLUE}
 _LineStyle = tuple[str, Any, str]
 """Colour, line and marker."""
 _LINES: dict[str, _LineStyle] = {
-    STACK: (BLUE, "-", "o"),
-    "blstm": (_VERMILION, "--", "s"),
-    "crf": (_GREEN, "-.", "^"),
-    "tbed": (_ORANGE, ":", "D"),
-    "regex": (GREY, (0, (1, 1)), "v"),
-}
+    STACK: (BLUE, "-", "o"), "blstm": (_VERMILION, "--", "s"), "crf": (_GREEN, "-.", "^"),
+    "tbed": (_ORANGE, ":", "D"), "regex": (GREY, (0, (1, 1)), "v"),
+}  # fmt: skip
 _OTHER_LINES = ((_PURPLE, "-", "P"), (_SKY, "--", "X"), (INK, "-.", "<"), (_YELLOW, "-", ">"))
 """Those of submodels with other names, in turn."""
 _SIGNIFICANT = 0.05
 _STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "font.family": "DejaVu Sans",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.hashsalt": "phistack",
-    "svg.fonttype": "none",
-}
+    "font.size": 9, "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.edgecolor": GREY, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "svg.hashsalt": "phistack", "svg.fonttype": "none",
+}  # fmt: skip
 
 
 @contextmanager
-def picture(folder: Path, name: str, title: str, *, size: tuple[float, float]) -> Iterator[Figure]:
-    """An empty figure in the style of all pictures; at the end of the block it is written as PNG and SVG.
+def picture(folder: Path, name: str, title: str, *, size: tuple[float, float], comment: str = "") -> Iterator[Figure]:
+    """An empty figure in the style of all pictures; at the end of the block it is written as PNG, SVG and PDF.
 
-    :param name: of the files, without suffix.
     :param size: width and height in inches.
+    :param comment: where the figures come from, for the metadata.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
+    about = {
+        "png": {"Software": "phistack", "Description": comment},
+        "svg": {"Date": None, "Creator": "phistack", "Description": comment},
+        "pdf": {"CreationDate": None, "Creator": "phistack", "Subject": comment},
+    }
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         yield figure
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-        figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": "phistack"})
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": "phistack"})
+        for suffix, metadata in about.items():
+            figure.savefig(folder / f"{name}.{suffix}", dpi=160, metadata=metadata)
 
 
-def ablation_chart(title: str, rows: Sequence[VariantRow], folder: Path) -> None:
-    """`chart.png` and `chart.svg`: F1 of every variant as bars, and beside them the differences to the stack."""
-    heights = _heights(rows)
-    with picture(folder, "chart", title, size=(9.5, 1.4 + 0.27 * (heights[-1] + 1))) as figure:
-        bars, gaps = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        _bars(bars, rows, heights)
-        _gaps(gaps, rows, heights)
-
-
-def _heights(rows: Sequence[VariantRow]) -> list[float]:
-    """The height of each bar, from the top, with a gap between the parts."""
+def ablation_chart(title: str, rows: Sequence[VariantRow], folder: Path, *, comment: str = "") -> None:
+    """F1 of every variant with its interval, and the differences to the stack."""
+    # A row's height, from the top, with a gap between the parts.
     heights = [0.0]
     for row, before in zip(rows[1:], rows, strict=False):
         heights.append(heights[-1] + (1.0 if row.variant.part == before.variant.part else 1.6))
-    return heights
+    size = (9.5, 1.4 + 0.27 * (heights[-1] + 1))
+    with picture(folder, "chart", title, size=size, comment=comment) as figure:
+        scores, gaps = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        _scores(scores, rows, heights)
+        _gaps(gaps, rows, heights)
 
 
-def _bars(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> None:
-    shown = [_in_percent(row.score.f1) for row in rows]
-    colours = [_PART_COLOURS.get(row.variant.part, _SKY) for row in rows]
-    axes.barh(heights, [f1.value for f1 in shown], height=0.72, color=colours)
-    # Never below 0, as a percentile interval need not hold the figure itself.
-    lengths = [[max(0.0, f1.value - f1.low) for f1 in shown], [max(0.0, f1.high - f1.value) for f1 in shown]]
-    axes.errorbar(
-        [f1.value for f1 in shown], heights, xerr=lengths, fmt="none", ecolor=INK, elinewidth=1, capsize=2
-    )  # fmt: skip
-    for height, f1 in zip(heights, shown, strict=True):
-        axes.text(101.5, height, f"{f1.value:.2f}", va="center", color=INK)
-    axes.set_yticks(list(heights), [row.variant.name for row in rows])
+def _scores(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> None:
+    for height, row in zip(heights, rows, strict=True):
+        f1, colour = _in_percent(row.score.f1), _PART_COLOURS.get(row.variant.part, _SKY)
+        axes.plot([f1.low, f1.high], [height, height], color=colour, linewidth=1.5)
+        axes.plot([f1.value], [height], "o", markersize=6, color=colour)
+        place = axes.get_yaxis_transform()
+        axes.text(1.1, height, f"{f1.value:.2f}", transform=place, ha="right", va="center", color=INK)
+    axes.set_yticks(list(heights), [row.name for row in rows])
     axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, 112)
-    axes.set_xticks(range(0, 101, 20))
     axes.set_ylim(heights[-1] + 0.7, -0.7)
+    axes.grid(axis="x", color=PALE, linewidth=0.6)
+    axes.set_axisbelow(True)
     axes.set_xlabel("F1 in percent, with 95 % interval")
 
 
@@ -121,19 +109,15 @@ def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> N
         axes.plot([gap.value], [height], "o", markersize=5, color=INK, markerfacecolor=filled)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("difference to the stack in points of F1\n(filled: p < 0.05 after Holm's correction)")
+    axes.set_xlabel("F1 less that of the stack, in points\n(filled: p < 0.05 after Holm's correction)")
     axes.margins(x=0.1)
 
 
 def curve_picture(
-    title: str, spread: str, curves: Mapping[str, Sequence[CurvePoint]], folder: Path, *, name: str = "curve"
+    folder: Path, curves: Mapping[str, Sequence[CurvePoint]], *, title: str, spread: str, name: str, comment: str
 ) -> None:
-    """`curve.png` and `curve.svg`: mean F1 by what was trained on, a line a system, with every run and the spread.
-
-    :param spread: what stands around the means, in words.
-    :param name: of the files in the place of `curve`.
-    """
-    with picture(folder, name, title, size=(7, 4.2)) as figure:
+    """Mean F1 by what was trained on, a line a system, with every run and, around the means, the spread in words."""
+    with picture(folder, name, title, size=(7, 4.2), comment=comment) as figure:
         axes = figure.subplots()
         lines = _LINES | dict(zip((name for name in curves if name not in _LINES), cycle(_OTHER_LINES), strict=False))
         for system, points in sorted(curves.items(), key=lambda item: -item[1][-1].f1.value):
@@ -152,39 +136,50 @@ def curve_picture(
 def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint]) -> None:
     colour, line, marker = style
     sizes = [point.size for point in points]
-    means, lows, highs = zip(*(_in_percent(point.f1) for point in points), strict=True)
-    axes.plot(sizes, means, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
+    axes.plot(
+        sizes, [100 * point.f1.value for point in points], color=colour, linestyle=line, marker=marker, markersize=4,
+        label=name,
+    )  # fmt: skip
     for point in points:
         orders = [100 * f1 for f1 in point.orders]
         axes.plot([point.size] * len(orders), orders, ".", color=colour, markersize=3, alpha=0.5)
-    if points[0].interval:
-        axes.fill_between(sizes, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    else:
-        axes.vlines(sizes, lows, highs, color=colour, alpha=0.5, linewidth=0.8)
+    if known := [point for point in points if point.interval]:
+        _, lows, highs = zip(*(_in_percent(point.f1) for point in known), strict=True)
+        axes.fill_between([point.size for point in known], lows, highs, color=colour, alpha=0.15, linewidth=0)
+    for point in points:
+        if not point.interval:
+            axes.vlines(point.size, *_in_percent(point.f1)[1:], color=colour, alpha=0.5, linewidth=0.8)
 
 
-def matrix_picture(title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path) -> None:
-    """`matrix.png` and `matrix.svg`: F1 of each pair of corpora, a panel a system, the stack first.
+def matrix_picture(
+    title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path, *, comment: str = ""
+) -> None:
+    """F1 by system, corpus trained on and corpus tested on, a panel a system, the stack first."""
+    from matplotlib.colors import Normalize
 
-    :param matrices: system -> trained on -> tested on -> score.
-    """
     trained = next(iter(matrices.values()))
     names = list(next(iter(trained.values())))
     size = (1.6 + (1.0 + 0.75 * len(names)) * len(matrices), 1.9 + 0.75 * len(trained))
-    with picture(folder, "matrix", title, size=size) as figure:
+    with picture(folder, "matrix", title, size=size, comment=comment) as figure:
         panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
+        every = [100 * score.f1.value for of in matrices.values() for row in of.values() for score in row.values()]
+        # The least value is still pale, the greatest is not black, and equal ones look alike in all panels.
+        room = max(every) - min(every) + 10
+        colours = Normalize(min(every) - 0.5 * room, max(every) + 0.2 * room)
         for axes, system in zip(panels, sorted(matrices, key=lambda name: name != STACK), strict=True):
-            _matrix(axes, system, matrices[system], names)
+            _matrix(axes, system, matrices[system], names, colours)
         panels[0].set_ylabel("trained on")
         figure.supxlabel("tested on", fontsize=9)
 
 
-def _matrix(axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Score]], names: Sequence[str]) -> None:
+def _matrix(
+    axes: Axes, system: str, matrix: Mapping[str, Mapping[str, Score]], names: Sequence[str], colours: Normalize
+) -> None:
     values = [[100 * row[tested].f1.value for tested in names] for row in matrix.values()]
-    axes.imshow(values, cmap="Blues", vmin=0, vmax=115)
+    axes.imshow(values, cmap="Blues", norm=colours)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if value > 65 else INK)
+            axes.text(j, i, f"{value:.1f}", ha="center", va="center", color="white" if colours(value) > 0.6 else INK)
     axes.set_xticks(range(len(names)), list(names), rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(matrix)), list(matrix))
     axes.tick_params(length=0)

@@ -1,29 +1,29 @@
-"""What every experiment gives: where its figures come from, a table, pictures, and the folder that holds them all.
+"""What every experiment gives: where its figures come from, tables, pictures, and the folder that holds them all.
 
 write_results(out, lambda: ablate(corpus, settings))
-out/results.json     every figure, the settings and the protocol
-out/table.tex        for LaTeX with booktabs
-out/*.png, *.svg     pictures
+out/results.json     every figure, every setting, versions, the protocol and the command
+out/*.tex            tables for LaTeX with booktabs
+out/*.png, *.svg, *.pdf
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.resampling import Units
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.stacking.folds import patients_of
+from phistack.ensemble.tools.version import code_digest, versions
 from phistack.ensemble.training.fold_cache import corpus_digest
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.extras import need
 from phistack.features.writing import new_folder, refuse_taken, write_json
-
-BOOTSTRAP = r"95\,\% bootstrap intervals by document"
-"""As captions name the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,8 @@ class CorpusFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as JSON can hold them."""
-        return {
-            "documents": self.documents,
-            "patients": self.patients,
-            "spans": self.spans,
-            "label set": self.label_set,
-            "corpus SHA-256": self.digest,
-        }
+        facts = asdict(self)
+        return facts | {"label set": facts.pop("label_set"), "corpus SHA-256": facts.pop("digest")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,71 +57,69 @@ class Origin:
     """How results came about.
 
     :param schema: the name of the form of `results.json`, which changes when a key is renamed or dropped.
-    :param criterion: what counts as a hit.
     :param protocol: what was trained and scored on what, in sentences.
     :param settings: of training, where anything was trained.
+    :param label_set: of the notes that are scored.
+    :param units: what intervals and p-values were drawn by.
     """
 
     schema: str
     criterion: str
     protocol: str
     settings: EngineSettings | None = None
+    label_set: str = ""
+    units: Units | None = None
     date: str = field(default_factory=lambda: date.today().isoformat())
 
-    def title(self, what: str) -> str:
-        """Of a table or picture."""
-        return f"{what}, {self.criterion} ({self._stamp})"
+    @property
+    def counted(self) -> str:
+        """The criterion in words that fit the notes, for titles and captions."""
+        return criterion_named(self.criterion).at(self.label_set)
+
+    @property
+    def intervals(self) -> str:
+        """How intervals were drawn, in words."""
+        return self.units.intervals if self.units else ""
 
     @property
     def comment(self) -> str:
-        """In the first line of a table for LaTeX."""
-        return f"{self.schema}, {self._stamp}"
-
-    @property
-    def _stamp(self) -> str:
-        return f"{self.date}, settings {self.settings.digest}" if self.settings else self.date
+        """Where the figures come from: in the first line of a table for LaTeX and in the metadata of pictures."""
+        stamp = f", settings {self.settings.digest}" if self.settings else ""
+        return f"{self.schema}, {self.date}{stamp}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The first entries of `results.json`."""
-        settings = {"settings hash": self.settings.digest, "settings": self.settings.to_dict()} if self.settings else {}
-        return {
-            "schema": self.schema,
-            "date": self.date,
-            **settings,
-            "criterion": self.criterion,
-            "protocol": self.protocol,
-        }
+        """The first entries of `results.json`, with every setting at its value, those left at their defaults too."""
+        units = self.units.to_dict() if self.units else {}
+        code = {"versions": {**versions(), "source SHA-256": code_digest()}}
+        about = {"schema": self.schema, "date": self.date, "criterion": self.criterion, "protocol": self.protocol}
+        if (settings := self.settings) is None:
+            return {**about, **code, **units}
+        stamped = {"settings hash": settings.digest, "settings": settings.complete()}
+        return {**about, **code, **units, **stamped}
 
 
 class ExperimentResults(Protocol):
-    """What an experiment found."""
+    """What an experiment found.
+
+    `tables` has the names of their files, the main one first; `draw` writes pictures, and whatever else belongs to the
+    results; `to_dict` has every figure as JSON can hold it.
+    """
 
     @property
-    def origin(self) -> Origin:
-        """How it came about."""
-
-    @property
-    def caption(self) -> str:
-        """Of the table, in LaTeX."""
-
-    def table(self) -> Table:
-        """The figures that matter."""
-
-    def draw(self, folder: Path) -> None:
-        """Write pictures, and whatever else belongs to the results, to a folder."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
+    def origin(self) -> Origin: ...
+    def tables(self) -> Mapping[str, Table]: ...
+    def draw(self, folder: Path) -> None: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 _Results = TypeVar("_Results", bound=ExperimentResults)
 
 
-def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool = True) -> _Results:
+def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool = True, command: str = "") -> _Results:
     """Run an experiment, and write the folder of its results, complete or not at all.
 
     :param measure: the experiment; not called where the folder is taken.
-    :param pictures: whether it draws any.
+    :param command: that asked for it, for `results.json`.
     :raises SettingsError: if there is anything at the path.
     :raises MissingResourceError: if what draws pictures is not installed.
     """
@@ -135,8 +128,8 @@ def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool 
     refuse_taken(out)
     results = measure()
     with new_folder(out) as folder:
-        write_json(folder / "results.json", results.to_dict())
-        table = results.table().latex(results.origin.comment, results.caption)
-        (folder / "table.tex").write_text(table, encoding="utf-8")
+        write_json(folder / "results.json", results.to_dict() | ({"command": command} if command else {}))
+        for name, table in results.tables().items():
+            (folder / f"{name}.tex").write_text(table.latex(results.origin.comment), encoding="utf-8")
         results.draw(folder)
     return results

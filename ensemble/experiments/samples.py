@@ -4,18 +4,17 @@
     samples_of(corpus, by="sentences", sizes=(50, 100), samples=3, seed=0)   notes with 50 of their sentences, with 100
     Sentences.of(corpus, FeatureSettings()).chosen([0, 1, 7])                notes with these three sentences
 
-Each sample is one random order, of which every size takes the first; so a larger part holds the smaller one. A note of
-which some sentences were drawn has these in their order; where others stood between two of them, there is a line end.
-PHI is never cut: sentences that share some are drawn together and count as one. A whole corpus stays as it is.
+Each sample is one random order, of which every size takes the first; so a larger part holds the smaller one. A note
+keeps the order of its drawn sentences, with a line end where others were between them. PHI is never cut: sentences that
+share some are drawn together and count as one. A whole corpus stays as it is.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple, Protocol, Self
+from itertools import groupby, pairwise
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from phistack.ensemble.stacking.folds import fold_groups_of, of_fold_groups
 from phistack.features.columns.settings import FeatureSettings, lines_end_sentences
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
-from phistack.features.plain_view import PlainView, plain_view
+from phistack.features.plain_view import plain_view
 from phistack.features.sentences import learned_abbreviations, sentence_starts
 from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser, offsets_of
@@ -32,48 +31,13 @@ UNITS = PATIENTS, SENTENCES = "patients", "sentences"
 """What is drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What is trained on.
-
-    :param share: percent of the patients or sentences.
-    :param size: how many these are.
-    :param number: of the random order, from 1.
-    :param corpus: the notes.
-    """
+class Sample(NamedTuple):
+    """What to train on: percent and number of the patients or sentences, the number of the order, the notes."""
 
     share: float
     size: int
     number: int
     corpus: Corpus
-
-
-class _Drawn(Protocol):
-    """What parts of a corpus are drawn from."""
-
-    def __len__(self) -> int:
-        """How many there are to draw."""
-
-    def chosen(self, numbers: Collection[int]) -> Corpus:
-        """The notes of some of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Patients:
-    """Patients, or groups that no fold separates.
-
-    :param names: sorted.
-    """
-
-    corpus: Corpus
-    names: Sequence[str]
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def chosen(self, numbers: Collection[int]) -> Corpus:
-        """Their notes."""
-        return of_fold_groups(self.corpus, {self.names[number] for number in numbers})
 
 
 class SentencePlace(NamedTuple):
@@ -89,7 +53,7 @@ class Sentences:
     """The sentences of some notes, as an engine that is trained on them has them.
 
     :param places: in the order of the notes; together they are the whole text of each note that has a token.
-    :param line_ends: how many line ends separate sentences for sure.
+    :param line_ends: how many line ends surely separate sentences.
     """
 
     corpus: Corpus
@@ -105,7 +69,10 @@ class Sentences:
         abbreviations = learned_abbreviations(marked)
         places = []
         for number, (view, document) in enumerate(zip(views, corpus.documents, strict=True)):
-            starts = _starts(view, split_lines=by_lines, abbreviations=abbreviations)
+            words, gaps = Tokeniser().cut(view.document.text)
+            firsts = sentence_starts(words, gaps, split_lines=by_lines, abbreviations=abbreviations)[:-1]
+            begins = offsets_of(words, gaps)[0]
+            starts = [view.place(int(begins[token]), int(begins[token]) + 1)[0] for token in firsts]
             cuts = [at for at in starts[1:] if not any(span.start < at < span.end for span in document.spans)]
             bounds = [0, *cuts, len(document.text)] if starts else []
             places += [SentencePlace(number, a, b) for a, b in pairwise(bounds)]
@@ -118,10 +85,8 @@ class Sentences:
         """Notes with some of their sentences; those with none are left out."""
         if len(numbers) == len(self):
             return self.corpus
-        of_note: defaultdict[int, list[SentencePlace]] = defaultdict(list)
-        for number in sorted(numbers):
-            of_note[self.places[number].note].append(self.places[number])
-        notes = (self._note(self.corpus.documents[note], places) for note, places in of_note.items())
+        of_note = groupby((self.places[number] for number in sorted(numbers)), key=lambda place: place.note)
+        notes = (self._note(self.corpus.documents[note], list(places)) for note, places in of_note)
         return replace(self.corpus, documents=tuple(notes))
 
     def _note(self, document: Document, places: Sequence[SentencePlace]) -> Document:
@@ -140,14 +105,6 @@ class Sentences:
         return replace(document, text=text, spans=tuple(spans))
 
 
-def _starts(view: PlainView, *, split_lines: bool, abbreviations: frozenset[str]) -> list[int]:
-    """Where the sentences of a note begin, in the note as it was written."""
-    words, gaps = Tokeniser().cut(view.document.text)
-    tokens = sentence_starts(words, gaps, split_lines=split_lines, abbreviations=abbreviations)[:-1]
-    begins = offsets_of(words, gaps)[0]
-    return [view.place(int(begins[token]), int(begins[token]) + 1)[0] for token in tokens]
-
-
 def samples_of(
     corpus: Corpus,
     *,
@@ -160,9 +117,7 @@ def samples_of(
 ) -> Iterator[Sample]:
     """What to train on, order by order, parts growing; never fewer than two patients or sentences.
 
-    :param shares: percent of the patients or sentences.
-    :param sizes: in their place, how many.
-    :param by: what is drawn: `patients` or `sentences`.
+    :param shares: percent of the patients or sentences, as `by` says; `sizes` are numbers in their place.
     :param features: the settings that say where sentences end.
     :raises SettingsError: for another `by`, if a share is not from 1 to 100 or a size more than there are, or there are
         no samples or fewer than two patients.
@@ -174,14 +129,15 @@ def samples_of(
     patients = sorted(fold_groups_of(corpus))
     if len(patients) < 2:
         raise SettingsError("a learning curve needs training notes of at least two patients")
-    pool: _Drawn = _Patients(corpus, patients)
-    if by == SENTENCES:
-        pool = Sentences.of(corpus, features or FeatureSettings())
-    parts = _parts(len(pool), shares, sizes, by)
+    sentences = Sentences.of(corpus, features or FeatureSettings()) if by == SENTENCES else None
+    n = len(patients) if sentences is None else len(sentences)
+    parts = _parts(n, shares, sizes, by)
     for number in range(1, samples + 1):
-        order = np.random.default_rng((seed, number)).permutation(len(pool)).tolist()
+        order = np.random.default_rng((seed, number)).permutation(n).tolist()
         for share, size in parts:
-            yield Sample(share, size, number, pool.chosen(set(order[:size])))
+            drawn = {*order[:size]}
+            part = sentences.chosen(drawn) if sentences else of_fold_groups(corpus, {patients[i] for i in drawn})
+            yield Sample(share, size, number, part)
 
 
 def _parts(n: int, shares: Sequence[int], sizes: Sequence[int], by: str) -> list[tuple[float, int]]:

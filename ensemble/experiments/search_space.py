@@ -5,7 +5,7 @@
     scheme = ["BIO", "BIOES"]                         one of these
 
     [search]
-    trials = 250                                      how many are drawn where nothing else is said
+    trials = 250                                      how many are drawn by default
     validation = 20                                   percent of the patients that all trials are scored on
 
     space = SearchSpace.named("trienes2020")          an installed one, or the path of one's own
@@ -20,7 +20,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from phistack.features.errors import SettingsError
 from phistack.features.registry import FileRegistry
@@ -32,17 +32,8 @@ SPACES = FileRegistry("search-spaces", "search space", ".toml")
 
 _SEARCH = "search"
 
-_KEYS = ("from", "to", "scale")
-_SCALES = ("linear", "log")
-_DIGITS = 4
-_OF_SEARCH = ("trials", "validation")
+_KEYS, _OF_SEARCH, _SCALES = ("from", "to", "scale"), ("trials", "validation"), ("linear", "log")
 _MOST_VALIDATION = 50
-
-
-class _Distribution(Protocol):
-    """What SciPy's frozen distributions are."""
-
-    def rvs(self, *, random_state: Any = None) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +41,6 @@ class SearchSpace:
     """Settings and their ranges.
 
     :param ranges: setting -> the values to choose from, or a table of its ends and scale.
-    :param trials: how many settings are drawn where the user does not say.
     :param validation: percent of the patients that all trials are scored on; 0 for cross-validation.
     :raises SettingsError: if there is no range, or one cannot be sampled from.
     """
@@ -69,11 +59,7 @@ class SearchSpace:
 
     @classmethod
     def named(cls, name: str) -> SearchSpace:
-        """An installed space, or that of a file.
-
-        :param name: one of `SPACES`, or the path of a file.
-        :raises SettingsError: naming the file and what is wrong in it.
-        """
+        """An installed space, or that of a file; :raises SettingsError: naming the file and what is wrong in it."""
         if name in SPACES.names:
             return cls.from_dict(tomllib.loads(SPACES.text(name)))
         with file_named("the search space", Path(name)):
@@ -107,11 +93,11 @@ class SearchSpace:
             return drawn
         if isinstance(given["from"], int) and isinstance(given["to"], int):
             return round(float(drawn))
-        return min(max(float(f"{drawn:.{_DIGITS}g}"), float(given["from"])), float(given["to"]))
+        return min(max(float(f"{drawn:.4g}"), float(given["from"])), float(given["to"]))
 
 
-def _distribution(name: str, given: Any) -> _Distribution | list[Any]:
-    """What a value of one setting is drawn from; :raises SettingsError: for what is no range."""
+def _distribution(name: str, given: Any) -> Any:
+    """A list, or a distribution of SciPy, to draw a setting from; :raises SettingsError: for what is no range."""
     from scipy.stats import loguniform, randint, uniform
 
     if isinstance(given, list) and given:
@@ -131,9 +117,6 @@ def _distribution(name: str, given: Any) -> _Distribution | list[Any]:
     if scale == "log":
         if low <= 0:
             raise SettingsError(f"the range of {name} must begin above 0, as its scale is log")
-        distribution: _Distribution = loguniform(low, high)
-    elif isinstance(low, int) and isinstance(high, int):
-        distribution = randint(low, high + 1)
-    else:
-        distribution = uniform(low, high - low)
-    return distribution
+        return loguniform(low, high)
+    is_whole = isinstance(low, int) and isinstance(high, int)
+    return randint(low, high + 1) if is_whole else uniform(low, high - low)

@@ -6,9 +6,9 @@
     run.peak_mb                 of the whole process
     Speed.of([run, again])      of several measurements of the same
 
-Each measurement is a process of its own, in which numeric libraries use one thread and which is kept on one
-core: nothing that an earlier measurement left in memory makes it faster, and its load and memory are those of a process
-that annotates. Processor time is reported rather than the clock's, as another program on the machine changes it little.
+Each measurement is a new process on one core, in which numeric libraries use one thread: nothing that an earlier one
+left in memory makes it faster, and its load and memory are those of a process that annotates. Processor time is
+reported, as other programs on the machine change it little.
 """
 
 from __future__ import annotations
@@ -16,41 +16,30 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from phistack.features.documents import Document, Span
 from phistack.features.errors import EvaluationError
 
 if TYPE_CHECKING:
-    # Nothing heavy is imported here, as what a process imports before its clock starts would be missing in its load.
+    # Nothing heavy is imported here: what a process imports before its clock starts would be missing in its load.
     from phistack.ensemble.evaluation import Measure
 
-_T = TypeVar("_T")
-
 _SHORTEST = 0.001
-"""Seconds; the clock of the processor may see nothing of what takes less than its step."""
+"""Seconds; the clock of the processor may miss what takes less than its step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement.
-
-    :param subset: the submodels that took part.
-    :param notes: how many notes were annotated.
-    :param seconds: of processor time, for all notes.
-    :param load_seconds: of processor time, until the engine was ready.
-    :param peak_mb: the most memory that the process held, in MB.
-    :param spans: what was found in each note.
-    """
+    """One measurement of a subset of the submodels: seconds are of processor time, for all notes and for the load."""
 
     subset: tuple[str, ...]
     notes: int
@@ -67,12 +56,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Several measurements of the same.
-
-    :param notes_per_second: median, lowest and highest.
-    :param load_seconds: median.
-    :param peak_mb: highest.
-    """
+    """Several measurements of the same: median, lowest and highest speed, median load, highest memory."""
 
     notes_per_second: Measure
     load_seconds: float
@@ -102,12 +86,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What speed was measured on.
-
-    :param processor: its name, as far as the system says.
-    :param cores: of the processor.
-    :param python: version.
-    """
+    """What speed was measured on: the processor as the system names it, its cores, and the version of Python."""
 
     processor: str
     cores: int | None
@@ -127,13 +106,23 @@ def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Docu
     """Load a bundle in a fresh process on one core and annotate the notes once.
 
     :param subset: names of submodels; the others are not loaded.
-    :param documents: their spans are not looked at.
     :param cascade: as `ensemble.bundles.bundle.load_bundle` takes it.
     :raises BundleError: if the bundle cannot be loaded, or not without the other submodels.
     :raises EvaluationError: if the process dies.
     """
+    from unittest.mock import patch
+
     plain = [document.with_spans(()) for document in documents]
-    return _in_fresh_process(_annotate, model, subset, plain, cascade)
+    process = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=keep_freed_memory)
+    # The process inherits the environment, which is as before afterwards.
+    with patch.dict(os.environ, numeric_environment()), process as pool:
+        try:
+            return pool.submit(_annotate, model, subset, plain, cascade).result()
+        except BrokenProcessPool:
+            raise EvaluationError(
+                "a process that measured the speed of the engine died, perhaps because memory is short; free "
+                "some and try again"
+            ) from None
 
 
 def keep_to_one_core() -> None:
@@ -143,10 +132,7 @@ def keep_to_one_core() -> None:
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process held so far, in MB.
-
-    Linux keeps it for the program that runs; `getrusage` would give that of the parent, if it was larger.
-    """
+    """The most memory that this process held so far, in MB; `getrusage` may give that of the parent, on Linux."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
@@ -168,30 +154,3 @@ def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document
     spans = [document.spans for document in engine.annotate(documents)]
     seconds = time.process_time() - loaded
     return Run(subset, len(documents), seconds, loaded - begin, peak_memory_mb(), spans)
-
-
-def _in_fresh_process(function: Callable[..., _T], *arguments: object) -> _T:
-    process = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=keep_freed_memory)
-    with _environment(numeric_environment()), process as pool:
-        try:
-            return pool.submit(function, *arguments).result()
-        except BrokenProcessPool:
-            raise EvaluationError(
-                "a process that measured the speed of the engine died, perhaps because memory is short; free "
-                "some and try again"
-            ) from None
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables that processes started in the block inherit."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -1,112 +1,136 @@
-"""What a training says of itself out of fold: scores, the stack beside other choosers, calibration; and of its notes.
+"""How good a training is, out of fold on its own notes, and where it is weak.
 
 report = report_on(training, corpus, settings)
-report.figures()          for the bundle's manifest and model card
-report.tables()           for the terminal
-report.sentences          "The stack goes 31 % of the way from the best member to the perfect chooser.", ...
+report.summary()          a table of scores, for the terminal
+report.weak               "Weakest: HOSPITAL (12 of 40 missed), ..."
+report.details()          means over folds and seeds, other choosers, calibration
+report.figures()          all of it, for the bundle's manifest and model card
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from phistack.ensemble.evaluation import Report, evaluate_systems
+from phistack.ensemble.evaluation import Report, criterion_named, evaluate_systems
 from phistack.ensemble.evaluation.calibration import Calibration
 from phistack.ensemble.evaluation.contradictions import Contradictions, contradictions
-from phistack.ensemble.evaluation.figures import figures_of, fold_figures, fold_table, table_of
 from phistack.ensemble.evaluation.measures import Macro
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.systems import figures_of, mean_figures, mean_table, table_of
 from phistack.ensemble.evaluation.tables import Table
-from phistack.ensemble.experiments.calibrations import calibration_table, calibrations_of
-from phistack.ensemble.experiments.chooser_scores import ChooserRow, chooser_table, in_short, share_of_the_way, the_way
-from phistack.ensemble.experiments.parts import STACK
-from phistack.ensemble.experiments.training_choosers import choosers_out_of_fold
+from phistack.ensemble.experiments.choosers import Choosers, choosers_in_training
+from phistack.ensemble.experiments.error_tables import calibration_table, calibrations_of
+from phistack.ensemble.experiments.parts import STACK, Answers, over_seeds, plain, systems_of
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, out_of_fold_corpora
 from phistack.features.documents import Corpus
+from phistack.features.shown import shown_label
 
-_SHUFFLES = 9999
-"""Of the paired randomisation; with all else here a second or two on 500 notes."""
-_CONTEXTS = (1, 2)
-"""Tokens on each side that are the same where labels contradict each other."""
+_WEAKEST = 3
+_CONTEXTS = (1, 2)  # tokens on each side, the same where labels contradict each other
 _PROTOCOL = (
-    "Strict micro F1 on the training notes, out of fold by {unsplit}, {folds} folds, seed {seed}. "
+    "Strict micro F1 on the training notes, out of fold by {unsplit}, {folds} folds, seed {seed}; {intervals}. "
     "The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingReport:
-    """All of it, on the training notes and out of fold.
+    """All figures of a training, on the training notes and out of fold.
 
     :param unsplit: what no fold splits.
     :param protocol: how the scores came about, in sentences.
-    :param scores: of each submodel and the stack, all folds together.
-    :param of_folds: the same scored fold by fold, and averaged.
-    :param choosers: all ways to choose from the same candidates.
-    :param calibrations: of each submodel and the stack: whether it is as often right as it says.
-    :param contradictions: how often the labels of the notes contradict each other, by how far one looks.
+    :param of_folds: the scores averaged over folds; `of_seeds` over seeds, empty for one seed.
     """
 
     unsplit: str
     protocol: str
     scores: Mapping[str, Report]
     of_folds: Mapping[str, Macro]
-    choosers: tuple[ChooserRow, ...]
+    of_seeds: Mapping[str, Macro]
+    n_seeds: int
+    choosers: Choosers
     calibrations: Mapping[str, Calibration]
     contradictions: tuple[Contradictions, ...]
 
+    def summary(self) -> Table:
+        """The scores of each system."""
+        scores = {name: report.strict for name, report in self.scores.items()}
+        return table_of(f"strict, out of fold by {self.unsplit}", scores, self.choosers.units.intervals)
+
+    @property
+    def weak(self) -> str:
+        """The labels of which the stack misses most, in words; empty if it misses nothing."""
+        most = sorted(self.scores[STACK].types, key=lambda score: -score.counts.fn)[:_WEAKEST]
+        missed = [(score.name, score.counts.fn, score.counts.support) for score in most if score.counts.fn]
+        rows = [f"{shown_label(name, support)} ({fn} of {support} missed)" for name, fn, support in missed]
+        return f"Weakest: {', '.join(rows)}." if rows else ""
+
     @property
     def sentences(self) -> list[str]:
-        """How far the stack is from the best that could be made of its candidates, and what the labels are worth."""
-        return [the_way(self.choosers), *(found.sentence for found in self.contradictions)]
+        """How far the stack is from the best possible choice, and how consistent the labels are."""
+        return [self.choosers.sentence, *(found.sentence for found in self.contradictions)]
 
-    def tables(self) -> list[Table]:
-        """The scores, the choosers in short, and how far what each says can be relied on."""
-        title = f"choosers from the same candidates, strict, out of fold, {_SHUFFLES} shuffles"
-        scores = table_of(f"strict, out of fold by {self.unsplit}", self.scores)
-        by_fold = fold_table("mean over the folds, standard deviation in brackets", self.of_folds)
+    def details(self) -> list[Table]:
+        """Means over folds and seeds, the choosers in short, and calibration."""
+        seeds = [mean_table(f"{self.n_seeds} seeds", self.of_seeds)] if self.of_seeds else []
+        choosers = self.choosers.short.table("choosers from the same candidates, strict, out of fold")
         calibrated = calibration_table(self.calibrations, "calibration, out of fold")
-        return [scores, by_fold, chooser_table(self._in_short(), title), calibrated]
+        return [mean_table("the folds", self.of_folds), *seeds, choosers, calibrated]
 
     def figures(self) -> dict[str, Any]:
         """What the manifest holds of it, JSON-ready."""
+        units = self.choosers.units
+        seeds = {name: mean_figures(mean) for name, mean in self.of_seeds.items()}
         return {
             "protocol": self.protocol,
-            "strict": figures_of(self.scores),
-            "mean of folds": fold_figures(self.of_folds),
+            "strict": figures_of({name: report.strict for name, report in self.scores.items()}),
+            "mean of folds": {name: mean_figures(mean) for name, mean in self.of_folds.items()},
+            **({"seeds": self.n_seeds, "mean of seeds": seeds} if seeds else {}),
             "choosers": {
-                "shuffles": _SHUFFLES,
-                "in short": the_way(self.choosers),
-                "share of the way from best member to perfect chooser": share_of_the_way(self.choosers),
-                "rows": [row.to_dict() for row in self._in_short()],
+                "unit": units.name, "shuffles": units.resampling.shuffles, "in short": self.choosers.sentence,
+                "share of the way from best member to perfect chooser": self.choosers.share,
+                "rows": plain(self.choosers.short.rows),
             },
-            "contradictions": [{**found.to_dict(), "in short": found.sentence} for found in self.contradictions],
-            "calibration": {name: found.to_dict() for name, found in self.calibrations.items()},
-        }
-
-    def _in_short(self) -> list[ChooserRow]:
-        return in_short(self.choosers, [name for name in self.scores if name != STACK])
+            "contradictions": [{**asdict(found), "in short": found.sentence} for found in self.contradictions],
+            "calibration": plain(self.calibrations),
+        }  # fmt: skip
 
 
-def report_on(training: Training, corpus: Corpus, settings: EngineSettings, *, remark: str = "") -> TrainingReport:
-    """Score a training.
+def report_on(
+    training: Training,
+    corpus: Corpus,
+    settings: EngineSettings,
+    *,
+    others: Sequence[Mapping[str, Answers]] = (),
+    remark: str = "",
+    resampling: Resampling = BY_PATIENT,
+) -> TrainingReport:
+    """Score a training on the corpus that it was trained on.
 
-    :param corpus: what was trained on.
-    :param settings: with which.
+    :param others: what the systems say out of fold after training with other seeds.
     :param remark: what else there is to say of how the scores came about.
     """
-    protocol = _PROTOCOL.format(unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed)
-    scores = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
+    scores = evaluate_systems(corpus, out_of_fold_corpora(training, corpus), resampling=resampling)
+    choosers = choosers_in_training(training, corpus, replace(resampling, seed=settings.seed))
+    protocol = _PROTOCOL.format(
+        unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, intervals=choosers.units.intervals
+    )
     folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed)
+    first = {name: report.strict for name, report in scores.items()}
+    rule = criterion_named("strict")
+    again = [systems_of(corpus, found, corpus.label_set, rule).scores for found in others]
     return TrainingReport(
         settings.unsplit,
         f"{protocol} {remark}".rstrip(),
         scores,
-        {name: report.strict.over_folds(folds) for name, report in scores.items()},
-        choosers_out_of_fold(training, corpus, shuffles=_SHUFFLES, seed=settings.seed),
+        {name: score.over_folds(folds) for name, score in first.items()},
+        over_seeds([first, *again]) if again else {},
+        1 + len(again),
+        choosers,
         calibrations_of(corpus.documents, training.engine.stacker.decided_, training.engine.names),
         tuple(contradictions(corpus.documents, context=context) for context in _CONTEXTS),
     )

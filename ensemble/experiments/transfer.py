@@ -1,37 +1,38 @@
 """How far an engine travels: trained on each corpus, tested on each.
 
-    out/results.json                     the matrix of every system, with intervals
-    out/matrix.png, out/matrix.svg       one panel a system
-    out/table.tex                        for LaTeX with booktabs: table 9 of Trienes 2020 for any corpora
-    out/others.tex                       each corpus against all others together: table 8
+    out/matrix.png, ...     F1, one panel a system
+    out/table.tex           the same with intervals: table 9 of Trienes 2020 for any corpora
+    out/others.tex          each corpus against all others together: table 8
+    out/differences.tex     trained elsewhere less trained at home, and each submodel less the stack, with p-values
 
-A fifth of the patients of each corpus is held out; every engine, of whichever corpus, is tested on these notes, so that
-the figures of one column compare. Pooled engines are trained on all corpora but one, or on all together, each time on
-the notes that are not held out; what one that is pooled from all others makes of a corpus, it makes of a new one.
+A fifth of the patients of each corpus is held out; every engine is tested on these notes, so the figures of one column
+compare. Pooled engines are trained on all corpora but one, or on all, without the notes that are held out; what one
+pooled from all others makes of a corpus, it makes of a new one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from phistack.ensemble.evaluation import Criterion, Score, criterion_named
-from phistack.ensemble.evaluation.intervals import RESAMPLES
-from phistack.ensemble.evaluation.systems import Systems
-from phistack.ensemble.evaluation.tables import Cell, Table, share, strong
+from phistack.ensemble.evaluation import Criterion, Score, criterion_named, holm
+from phistack.ensemble.evaluation.measures import IntArray
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
+from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
+from phistack.ensemble.evaluation.tables import Table, gap, share
+from phistack.ensemble.experiments.choosers import difference_facts
 from phistack.ensemble.experiments.domains import ALL_BUT, Domain, pools_of
-from phistack.ensemble.experiments.parts import STACK, all_answers, fitting, systems_of
+from phistack.ensemble.experiments.parts import STACK, answers_of, plain, system_cell
 from phistack.ensemble.experiments.pictures import matrix_picture
-from phistack.ensemble.experiments.results import BOOTSTRAP, CorpusFacts, Origin
+from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.tools.progress import stage
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError
 
 SCHEMA = "phistack.transfer.v1"
@@ -45,12 +46,7 @@ _ON_OTHERS, _FROM_OTHERS = "trained on it, tested on all others", "trained on al
 
 @dataclass(frozen=True, slots=True)
 class DomainFacts:
-    """One corpus of the matrix in figures.
-
-    :param settings: with which its engine was trained.
-    :param training: the notes of four fifths of the patients.
-    :param test: those of the others.
-    """
+    """One corpus of the matrix in figures: the settings of its engine, and four fifths and one of its patients."""
 
     settings: EngineSettings
     training: CorpusFacts
@@ -58,22 +54,18 @@ class DomainFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as JSON can hold them."""
-        return {
-            "language": self.settings.features.language,
-            "settings hash": self.settings.digest,
-            "training": self.training.to_dict(),
-            "test": self.test.to_dict(),
-        }
+        settings = {"language": self.settings.features.language, "settings hash": self.settings.digest}
+        return {**settings, "training": self.training.to_dict(), "test": self.test.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """The matrix.
 
-    :param domains: name -> figures of the corpus.
     :param matrix: system -> trained on -> tested on -> score.
     :param others: system -> trained on -> score on the held-out notes of all corpora that it was not trained on.
     :param pooled: name of a pooled engine -> the notes it was trained on.
+    :param gaps: (system, other system, tested on) -> the first less the second.
     """
 
     origin: Origin
@@ -81,71 +73,59 @@ class Transfer:
     matrix: Mapping[str, Mapping[str, Mapping[str, Score]]]
     others: Mapping[str, Mapping[str, Score]]
     pooled: Mapping[str, CorpusFacts]
+    gaps: Mapping[tuple[str, str, str], Difference]
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
-        several = " or several" if self.pooled else ""
-        return (
-            f"F1 in percent, trained on four fifths of the patients of one corpus{several} and tested on the held-out "
-            f"fifth of each; criterion: {self.origin.criterion}. In brackets {BOOTSTRAP}."
-        )
-
-    def others_table(self) -> Table:
-        """F1 of every system between each corpus, a column, and all others together."""
-        ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, ALL_BUT)][: 1 + (len(self.pooled) > 1)]
-        sections = [
+    def tables(self) -> dict[str, Table]:
+        """The matrix, each corpus against all others, and the differences."""
+        how, names = f"{self.origin.counted}, in percent, {self.origin.intervals}", tuple(self.domains)
+        matrix = [
             [
-                (_shown(system), way, *(share(of[before + name].f1) for name in self.domains))
-                for system, of in self.others.items()
+                (system_cell(system), trained, *(share(score.f1) for score in row.values()))
+                for trained, row in rows.items()
             ]
+            for system, rows in self.matrix.items()
+        ]
+        ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, ALL_BUT)][: 1 + (len(self.pooled) > 1)]
+        others = [
+            [(system_cell(n), way, *(share(of[before + name].f1) for name in names)) for n, of in self.others.items()]
             for way, before in ways
         ]
-        title = self.origin.title("F1 between a corpus and all others, 95 % intervals")
-        return Table(("system", "", *self.domains), sections, title, n_texts=2, is_wide=True)
-
-    def table(self) -> Table:
-        """F1 of every system, a section each: a row for each training corpus, a column for each test corpus."""
-        sections = [
-            [(_shown(system), trained, *(share(score.f1) for score in row.values())) for trained, row in matrix.items()]
-            for system, matrix in self.matrix.items()
+        gaps = [
+            [(*names, gap(found.gap), f"{found.p_holm:.4f}") for names, found in rows]
+            for _, rows in groupby(self.gaps.items(), key=lambda item: item[0][2])
         ]
-        columns = ("system", "trained on", *(f"tested on {name}" for name in self.domains))
-        return Table(columns, sections, self.origin.title("F1, 95 % intervals"), n_texts=2, is_wide=True)
+        p_values = f"p of {self.origin.units.p_values}" if self.origin.units else ""
+        note = f"{p_values}, after Holm's correction over {len(self.gaps)} differences"
+        one = "one corpus or several" if self.pooled else "one corpus"
+        caption = f"F1, trained on four fifths of the patients of {one}, tested on the held-out fifth of each"
+        between, differences = "F1 between one corpus and all others together", "Differences in F1, in points"
+        tested = (f"tested on {name}" for name in names)
+        return {
+            "table": Table(("system", "trained on", *tested), matrix, f"F1, {how}", "", 2, f"{caption}; {how}."),
+            "others": Table(("system", "", *names), others, between, "", 2, f"{between}; {how}."),
+            "differences": Table(
+                ("system", "less", "tested on", "points", "p (Holm)"), gaps, differences, note, 3,
+                f"{differences}, {self.origin.intervals}; {note}.",
+            ),
+        }  # fmt: skip
 
     def draw(self, folder: Path) -> None:
-        """The matrix of each system, and the table of others for LaTeX."""
-        matrix_picture(self.origin.title("F1 in percent"), self.matrix, folder)
-        caption = (
-            f"F1 in percent between one corpus and all others together; criterion: {self.origin.criterion}. In "
-            f"brackets {BOOTSTRAP}."
-        )
-        table = self.others_table().latex(self.origin.comment, caption)
-        (folder / "others.tex").write_text(table, encoding="utf-8")
+        """The matrix of each system."""
+        title = f"F1 in percent, {self.origin.counted}"
+        matrix_picture(title, self.matrix, folder, comment=self.origin.comment)
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "corpora": {name: facts.to_dict() for name, facts in self.domains.items()},
-            "pooled": {name: facts.to_dict() for name, facts in self.pooled.items()},
-            "bootstrap resamples": RESAMPLES,
-            "matrix": {
-                system: {
-                    trained: {tested: score.to_dict() for tested, score in row.items()}
-                    for trained, row in matrix.items()
-                }
-                for system, matrix in self.matrix.items()
-            },
-            "tested on all others": {
-                system: {trained: score.to_dict() for trained, score in of.items()}
-                for system, of in self.others.items()
-            },
-        }
+        differences = [
+            {"of": of, "less": less, "tested on": tested, **difference_facts(found)}
+            for (of, less, tested), found in self.gaps.items()
+        ]
+        scores = {"matrix": self.matrix, "tested on all others": self.others, "differences": differences}
+        return {**self.origin.to_dict(), **plain({"corpora": self.domains, "pooled": self.pooled, **scores})}
 
 
-def _shown(system: str) -> str | Cell:
-    return strong(system) if system == STACK else system
+def _name(trained: str, system: str) -> str:
+    return f"{system}, trained on {trained}"
 
 
 def transfer(
@@ -154,6 +134,7 @@ def transfer(
     pooled: bool = False,
     stack: bool = True,
     criterion: str = "strict",
+    resampling: Resampling = BY_PATIENT,
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Transfer:
@@ -162,9 +143,6 @@ def transfer(
     :param domains: at least two, which train the same submodels.
     :param pooled: whether to train on all domains but one too, for each, and on all together.
     :param stack: whether the stack is scored beside the submodels; without it nothing is trained on folds.
-    :param criterion: `strict`, `spans` (types do not count), or the name of any criterion.
-    :param jobs: processes; the result does not depend on it.
-    :param cache: a folder in which candidates are kept for the next run.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared or pooled.
     """
     rule = criterion_named(criterion)
@@ -173,29 +151,53 @@ def transfer(
     tests = {name: held_out for name, (_, held_out) in parts.items()}
     single = [replace(domain, corpus=parts[domain.name][0]) for domain in domains]
     trained = [(domain, (domain.name,)) for domain in single] + (pools_of(single) if pooled else [])
-    rows, others = {}, {}
+    unseen = [document for test in tests.values() for document in test.documents]
+    counts: dict[str, dict[str, IntArray]] = {name: {} for name in tests}
     with stage("transfer", total=len(trained)):
-        for number, (domain, members) in enumerate(trained, 1):
+        for number, (domain, _) in enumerate(trained, 1):
             with stage(f"round {number} of {len(trained)}, trained on {domain.name}", total=1.0):
-                row = rows[domain.name] = _row(domain, tests, rule, stack, jobs, cache)
-            if unseen := [row[name] for name in tests if name not in members]:
-                others[domain.name] = _together(unseen, seed=domain.settings.seed)
-    facts = {domain.name: DomainFacts(domain.settings, *map(CorpusFacts.of, parts[domain.name])) for domain in domains}
-    systems = list(rows[domains[0].name][domains[0].name])
-    matrix = {
-        system: {name: {tested: scores[system] for tested, scores in row.items()} for name, row in rows.items()}
-        for system in systems
-    }
-    on_others = {system: {name: scores[system] for name, scores in others.items()} for system in systems}
-    pools = {domain.name: CorpusFacts.of(domain.corpus) for domain, members in trained if len(members) > 1}
-    origin = Origin(SCHEMA, rule.name, _PROTOCOL + _POOLED * pooled, domains[0].settings)
-    return Transfer(origin, facts, matrix, on_others, pools)
+                found = answers_of(domain.corpus, domain.settings, unseen=unseen, stack=stack, jobs=jobs, cache=cache)
+            for system, spans in found.items():
+                rest = iter(spans)
+                for name, gold in tests.items():
+                    answer = replace(gold, label_set=domain.corpus.label_set).with_spans([*islice(rest, len(gold))])
+                    counts[name][_name(domain.name, system)] = counts_of(gold, answer, rule)
+    resampling = replace(resampling, seed=domains[0].settings.seed)
+    patients = {name: [f"{name}/{note.group}" for note in test.documents] for name, test in tests.items()}
+    tested = {name: Systems(of, patients[name], resampling) for name, of in counts.items()}
+    others: dict[str, dict[str, Score]] = {system: {} for system in found}
+    for domain, members in trained:
+        if new := [name for name in tests if name not in members]:
+            joined = {s: np.concatenate([counts[name][_name(domain.name, s)] for name in new]) for s in found}
+            scored = Systems(joined, [patient for name in new for patient in patients[name]], resampling)
+            for system, score in scored.scores.items():
+                others[system][domain.name] = score
+    names = [domain.name for domain, _ in trained]
+    return Transfer(
+        Origin(
+            SCHEMA, rule.name, _PROTOCOL + _POOLED * pooled, domains[0].settings, domains[0].corpus.label_set.name,
+            Units.of([patient for of in patients.values() for patient in of], resampling),
+        ),
+        {d.name: DomainFacts(d.settings, *map(CorpusFacts.of, parts[d.name])) for d in domains},
+        {system: {n: {t: tested[t].scores[_name(n, system)] for t in tests} for n in names} for system in found},
+        others,
+        {domain.name: CorpusFacts.of(domain.corpus) for domain, members in trained if len(members) > 1},
+        _gaps(tested, names, list(found)),
+    )  # fmt: skip
 
 
-def _together(scores: Sequence[Mapping[str, Score]], *, seed: int) -> Mapping[str, Score]:
-    """The scores of each system on several corpora as on one."""
-    counts = {system: np.concatenate([of[system].by_document for of in scores]) for system in scores[0]}
-    return Systems(counts, seed=seed).scores
+def _gaps(
+    tested: Mapping[str, Systems], trained: Sequence[str], systems: Sequence[str]
+) -> dict[tuple[str, str, str], Difference]:
+    """Trained elsewhere less trained on the tested corpus, and submodel less stack; Holm's correction is over all."""
+    found: dict[tuple[str, str, str], Difference] = {}
+    for name, of in tested.items():
+        pairs = [(_name(on, system), _name(name, system)) for system in systems for on in trained if on != name]
+        if STACK in systems:
+            pairs += [(_name(on, system), _name(on, STACK)) for on in trained for system in systems if system != STACK]
+        found |= {(one, less, name): gap for (one, less, _), gap in of.differences(pairs, ["f1"]).items()}
+    corrected = holm([gap.p for gap in found.values()])
+    return {key: gap._replace(p_holm=p) for (key, gap), p in zip(found.items(), corrected, strict=True)}
 
 
 def _check(domains: Sequence[Domain], criterion: Criterion, pooled: bool) -> None:
@@ -204,36 +206,10 @@ def _check(domains: Sequence[Domain], criterion: Criterion, pooled: bool) -> Non
     if len({tuple(domain.settings.submodels) for domain in domains}) > 1:
         raise SettingsError("all corpora of a transfer matrix must have the same submodels")
     names = sorted({domain.corpus.label_set.name for domain in domains})
-    if pooled and len(names) > 1:
+    if len(names) > 1 and (pooled or criterion.typed != "none"):
+        what = "which cannot be learned together" if pooled else "whose types cannot be compared"
+        instead = "leave out --pooled" if pooled else "compare spans only with --criterion spans"
         raise SettingsError(
-            f"the corpora have the label sets {' and '.join(names)}, which cannot be learned together; convert them to "
-            "one set with --map-labels, or leave out --pooled"
+            f"the corpora have the label sets {' and '.join(names)}, {what}; convert them to one set with "
+            f"--map-labels, or {instead}"
         )
-    if criterion.typed != "none" and len(names) > 1:
-        raise SettingsError(
-            f"the corpora have the label sets {' and '.join(names)}, whose types cannot be compared; convert them to "
-            "one set with --map-labels, or compare spans only with --criterion spans"
-        )
-
-
-def _row(
-    domain: Domain,
-    tests: Mapping[str, Corpus],
-    criterion: Criterion,
-    stack: bool,
-    jobs: int,
-    cache: Path | None,
-) -> dict[str, dict[str, Score]]:
-    """One engine, tested on every corpus: corpus -> system -> scores."""
-    training, settings = domain.corpus, fitting(domain.settings, domain.corpus)
-    unseen: list[Document] = [document for test in tests.values() for document in test.documents]
-    proposed = propose(training, settings, unseen=unseen, out_of_fold=stack, jobs=jobs, cache=cache)
-    answers = all_answers(proposed, settings)
-    row: dict[str, dict[str, Score]] = {}
-    begin = 0
-    for name, gold in tests.items():
-        end = begin + len(gold)
-        found = {system: spans[begin:end] for system, spans in answers.items()}
-        row[name] = systems_of(gold, found, training.label_set, criterion, seed=settings.seed).scores
-        begin = end
-    return row

@@ -3,25 +3,25 @@
     out/settings.toml    all settings, with the best that were found: for `train --config`
     out/trials.txt       every trial, the best first; results.json and table.tex have the same
 
-The first trial is the submodel as it is, so that what is found is never worse out of fold. Features are read once, and
-with a cache the fits of folds are kept, so that a search that was stopped, or one of more trials, goes on. Zhao 2020
-tunes by 10-fold cross-validation, Trienes 2020 on one part of the notes.
+The first trial is the submodel as it is, so what is found is never worse out of fold. Features are read once, and with
+a cache the fits of folds are kept, so a search that was stopped, or one of more trials, goes on. Zhao 2020 tunes by
+10-fold cross-validation, Trienes 2020 on one part of the notes.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phistack.ensemble.evaluation import Criterion, criterion_named
-from phistack.ensemble.evaluation.counts import Counts, total
-from phistack.ensemble.evaluation.measures import f_score, precision, recall
+from phistack.ensemble.evaluation import criterion_named
+from phistack.ensemble.evaluation.measures import MEASURES, Counts, total
 from phistack.ensemble.evaluation.systems import counts_of
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
+from phistack.ensemble.experiments.parts import plain
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.search_space import SearchSpace
 from phistack.ensemble.stacking.candidates import chosen_spans
@@ -31,7 +31,6 @@ from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.proposals import FEATURES, prepared
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.submodels.base import new_submodel
@@ -51,8 +50,7 @@ class Trial(NamedTuple):
 
     :ivar number: 0 for the submodel as it is, then in the order in which they were drawn.
     :ivar given: the settings that were drawn.
-    :ivar counts: right, wrong and missed, out of fold; `None` where the settings cannot work.
-    :ivar reason: why the settings cannot work.
+    :ivar counts: right, wrong and missed, out of fold; none where the settings cannot work for a `reason`.
     """
 
     number: int
@@ -62,12 +60,8 @@ class Trial(NamedTuple):
 
     @property
     def measures(self) -> dict[str, float]:
-        """Precision, recall and F1; nothing where there are no counts."""
-        if self.counts is None:
-            return {}
-        tp, fp, fn = self.counts
-        found = {"precision": float(precision(tp, fp)), "recall": float(recall(tp, fn))}
-        return {**found, "f1": float(f_score(*found.values()))}
+        """Precision, recall and F1; nothing without counts."""
+        return {name: float(measure(self.counts)) for name, measure in MEASURES.items()} if self.counts else {}
 
     @property
     def order(self) -> tuple[float, int]:
@@ -83,14 +77,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """All trials of a search.
-
-    :param origin: its settings are those that the search began with.
-    :param corpus: on which it was done.
-    :param submodel: whose settings were sought.
-    :param space: in which.
-    :param trials: in the order in which they were drawn.
-    """
+    """All trials of a search for the settings of a submodel; those of its origin are what the search began with."""
 
     origin: Origin
     corpus: CorpusFacts
@@ -109,50 +96,39 @@ class Tuning:
         assert self.origin.settings is not None
         return _with(self.origin.settings, self.submodel, self.best.given)
 
-    @property
-    def caption(self) -> str:
-        """What the table for LaTeX shows."""
-        how = f"on {self.space.validation} %" if self.space.validation else "out of fold on all"
-        return (
-            f"Random search for the settings of {self.submodel}, {how} of {self.corpus.documents} notes; "
-            f"criterion: {self.origin.criterion}. The best trial was chosen by these very scores."
-        )
-
-    def table(self) -> Table:
+    def tables(self) -> dict[str, Table]:
         """Every trial, the best first."""
-        ranked = sorted(self.trials, key=lambda trial: trial.order)
-        rows = [self._row(trial, is_best=place == 0) for place, trial in enumerate(ranked)]
+        rows: list[TableRow] = []
+        for trial in sorted(self.trials, key=lambda trial: trial.order):
+            name = "as it is" if trial.number == 0 else str(trial.number)
+            drawn = [str(trial.given.get(setting, "")) for setting in self.space.ranges]
+            figures = list(map(percent, trial.measures.values())) or ["-", "-", "-"]
+            rows.append((name if rows else strong(name), *drawn, *figures))
         columns = ("trial", *self.space.ranges, "precision", "recall", "F1")
         reasons = [f"Trial {trial.number} cannot work: {trial.reason}." for trial in self.trials if trial.reason]
-        title = self.origin.title(f"settings of {self.submodel}")
-        return Table(columns, [rows], title, "\n".join(reasons), n_texts=1 + len(self.space.ranges), is_wide=True)
-
-    def _row(self, trial: Trial, *, is_best: bool) -> TableRow:
-        name = "as it is" if trial.number == 0 else str(trial.number)
-        drawn = [str(trial.given.get(setting, "")) for setting in self.space.ranges]
-        figures = list(map(percent, trial.measures.values())) or ["-", "-", "-"]
-        return (strong(name) if is_best else name, *drawn, *figures)
+        how = f"on {self.space.validation} %" if self.space.validation else "out of fold on all"
+        title = f"settings of {self.submodel}, {self.origin.counted}"
+        caption = (
+            f"Random search for the {title}, {how} of {self.corpus.documents} notes. The best trial was chosen by "
+            "these very scores."
+        )
+        return {"table": Table(columns, [rows], title, "\n".join(reasons), 1 + len(self.space.ranges), caption)}
 
     def draw(self, folder: Path) -> None:
         """The settings file for `train --config`, and the table of trials as text."""
         import tomli_w
 
-        table = {name: value for name, value in self.settings.to_dict().items() if value is not None}
-        table["features"] = {name: value for name, value in table["features"].items() if value is not None}
-        (folder / "settings.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
-        lines = "\n".join([self.origin.title(f"settings of {self.submodel}"), "", *self.table().markdown(), ""])
-        (folder / "trials.txt").write_text(lines, encoding="utf-8")
+        own = {name: value for name, value in self.settings.to_dict().items() if value is not None}
+        own["features"] = {name: value for name, value in own["features"].items() if value is not None}
+        (folder / "settings.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
+        table = self.tables()["table"]
+        (folder / "trials.txt").write_text("\n".join([table.title, "", *table.markdown(), ""]), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
-        return {
-            **self.origin.to_dict(),
-            "corpus": self.corpus.to_dict(),
-            "submodel": self.submodel,
-            "space": {**self.space.ranges},
-            "best trial": self.best.number,
-            "trials": [trial.to_dict() for trial in self.trials],
-        }
+        found = {"best trial": self.best.number, "trials": self.trials}
+        searched = {"corpus": self.corpus, "submodel": self.submodel, "space": self.space.ranges}
+        return {**self.origin.to_dict(), **plain({**searched, **found})}
 
 
 def tune(
@@ -168,12 +144,9 @@ def tune(
 ) -> Tuning:
     """Search for the settings of a submodel.
 
-    :param corpus: annotated notes.
     :param settings: of training; the submodel's own are the first trial.
     :param submodel: its name in the settings, or that of a kind.
-    :param trials: how many settings are drawn; those of the space where it is `None`.
-    :param jobs: processes; the result does not depend on it.
-    :param cache: a folder in which the predictions of folds are kept for the next run.
+    :param trials: how many settings are drawn; as many as the space says by default.
     :raises SettingsError: if the submodel has no such setting, or no drawn settings can work.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
@@ -188,56 +161,37 @@ def tune(
             alone = replace(alone, folds=round(100 / space.validation))
         _, tables, folds, _ = prepared(corpus, alone)
         folds = folds[:1] if space.validation else folds
-        search = _TrialsOfOne(corpus, alone, submodel, tables, folds, rule, jobs, FoldCache(cache))
-        found = tuple(search.trials(drawn))
+        held_out = sorted(chain.from_iterable(folds))
+
+        def counted(given: Mapping[str, Any]) -> Counts:
+            """What the submodel with these settings finds out of fold; :raises SettingsError: if they cannot work."""
+            own = _with(alone, submodel, given)
+            fitted = run_fits(own, [*tasks_of(own, tables, folds)], len(tables), jobs=jobs, cache=FoldCache(cache))
+            notes = zip(fitted.proposals[submodel], tables, strict=True)
+            answered = corpus.with_spans([chosen_spans(candidates, table.view) for candidates, table in notes])
+            gold, found = (replace(c, documents=tuple(c.documents[i] for i in held_out)) for c in (corpus, answered))
+            return total(counts_of(gold, found, rule))
+
+        found, best = [], 0.0
+        for number, given in enumerate(drawn):
+            so_far = f", best F1 so far {percent(best)}" if best else ""
+            with stage(f"trial {number} of {len(drawn) - 1}{so_far}", total=FITS, weight=FITS):
+                try:
+                    trial = Trial(number, given, counted(given))
+                except SettingsError as error:
+                    trial = Trial(number, given, None, str(error))
+            best = max(best, trial.measures.get("f1", 0.0))
+            _LOG.info("tuning: trial %d of %d: %s", number, len(drawn) - 1, trial.measures or trial.reason)
+            found.append(trial)
     if all(trial.counts is None for trial in found):
         raise SettingsError(f"no trial can work; the first one says: {found[0].reason}")
-    how = (_VALIDATED if space.validation else _OUT_OF_FOLD).format(
-        folds=len(folds), validation=space.validation, rest=100 - space.validation
-    )
+    how = _VALIDATED if space.validation else _OUT_OF_FOLD
+    how = how.format(folds=len(folds), validation=space.validation, rest=100 - space.validation)
     protocol = _PROTOCOL.format(trials=len(drawn) - 1, how=how, unsplit=settings.unsplit, seed=settings.seed)
-    return Tuning(Origin(SCHEMA, rule.name, protocol, begun), CorpusFacts.of(corpus), submodel, space, found)
+    origin = Origin(SCHEMA, rule.name, protocol, begun, corpus.label_set.name)
+    return Tuning(origin, CorpusFacts.of(corpus), submodel, space, tuple(found))
 
 
 def _with(settings: EngineSettings, submodel: str, given: Mapping[str, Any]) -> EngineSettings:
     """The same settings, with some of a submodel's."""
     return replace(settings, submodels={**settings.submodels, submodel: {**settings.submodels[submodel], **given}})
-
-
-class _TrialsOfOne(NamedTuple):
-    """What all trials share."""
-
-    corpus: Corpus
-    settings: EngineSettings
-    submodel: str
-    tables: Sequence[FeatureTable]
-    folds: Sequence[Sequence[int]]
-    criterion: Criterion
-    jobs: int
-    cache: FoldCache
-
-    def trials(self, drawn: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:
-        best = 0.0
-        for number, given in enumerate(drawn):
-            so_far = f", best F1 so far {percent(best)}" if best else ""
-            with stage(f"trial {number} of {len(drawn) - 1}{so_far}", total=FITS, weight=FITS):
-                trial = self._trial(number, given)
-            best = max(best, trial.measures.get("f1", 0.0))
-            _LOG.info("tuning: trial %d of %d: %s", number, len(drawn) - 1, trial.measures or trial.reason)
-            yield trial
-
-    def _trial(self, number: int, given: Mapping[str, Any]) -> Trial:
-        settings = _with(self.settings, self.submodel, given)
-        try:
-            tasks = [*tasks_of(settings, self.tables, self.folds)]
-            fitted = run_fits(settings, tasks, len(self.tables), jobs=self.jobs, cache=self.cache)
-        except SettingsError as error:
-            return Trial(number, given, None, reason=str(error))
-        views = [table.view for table in self.tables]
-        answered = self.corpus.with_spans(list(map(chosen_spans, fitted.proposals[self.submodel], views)))
-        gold, found = (self._held_out(corpus) for corpus in (self.corpus, answered))
-        return Trial(number, given, total(counts_of(gold, found, self.criterion)))
-
-    def _held_out(self, corpus: Corpus) -> Corpus:
-        """The notes of the folds, which are all of them unless there is one part for validation only."""
-        return replace(corpus, documents=tuple(corpus.documents[i] for i in sorted(chain.from_iterable(self.folds))))

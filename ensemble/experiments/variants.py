@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phistack.ensemble.evaluation import Score
-from phistack.ensemble.evaluation.figures import fold_figures
 from phistack.ensemble.evaluation.measures import Macro
-from phistack.ensemble.evaluation.systems import Difference
+from phistack.ensemble.evaluation.systems import Difference, mean_figures
+from phistack.ensemble.experiments.choosers import difference_facts
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS
 from phistack.ensemble.training.settings import EngineSettings
@@ -24,11 +24,8 @@ ALONE = "submodel alone"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to build the engine.
+    """One way to build the engine; :param part: the section of the table that it is in.
 
-    :param name: as tables show it.
-    :param part: the section of the table that it is in.
-    :param submodels: those that take part, in the order of training.
     :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
     :param without: the feature groups left out.
     """
@@ -42,40 +39,37 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A variant and its score.
-
-    :param difference: of its F1 to that of the stack, which the stack itself does not have.
-    :param of_folds: the mean over the folds, where it was scored out of fold.
-    """
+    """A variant, its score, and F1 less that of the stack; means over folds or seeds where there are several."""
 
     variant: Variant
     score: Score
     difference: Difference | None
     of_folds: Macro | None = None
+    of_seeds: Macro | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the variant."""
+        return self.variant.name
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON can hold it."""
-        row = {
-            "name": self.variant.name,
-            "part": self.variant.part,
-            "submodels": list(self.variant.submodels),
+        means = {"mean of folds": self.of_folds, "mean of seeds": self.of_seeds}
+        return {
+            "name": self.name, "part": self.variant.part, "submodels": list(self.variant.submodels),
             "stacker features": self.variant.stacker_features or None,
             "feature groups left out": list(self.variant.without),
             **self.score.to_dict(),
-        }
-        if self.of_folds:
-            row["mean of folds"] = fold_figures({"": self.of_folds})[""]
-        if self.difference:
-            gap, p, p_holm = self.difference
-            row["difference"] = {"f1": gap._asdict(), "p": p, "p after Holm": p_holm}
-        return row
+            **{what: mean_figures(mean) for what, mean in means.items() if mean},
+            **({"difference": difference_facts(self.difference)} if self.difference else {}),
+        }  # fmt: skip
 
 
 def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
     """Every variant: each submodel alone, the stack, and the stack with one part left out or exchanged.
 
-    TBED starts from the tags of patterns of its own, so the stack is also tried without the regex submodel and TBED
-    together; likewise with any kind that another holds.
+    TBED starts from the tags of its own patterns, so the stack is also tried without both the regex submodel and TBED;
+    likewise with any kind that another holds.
 
     :param groups: whether feature groups are left out too, those that have columns under these settings.
     """
@@ -102,8 +96,8 @@ def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
     """Each submodel of which others have the like within them, together with these."""
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
     holding = {name: found.holds(settings.submodels[name]) for name, found in classes.items()}
-    groups = [
+    groups = (
         (name, *(other for other in holding if other != name and usual_name(found.kind) in holding[other]))
         for name, found in classes.items()
-    ]
+    )
     return [group for group in groups if len(group) > 1]

@@ -12,10 +12,11 @@ engines     `EngineSettings` with `FeatureSettings` and `StackerSettings`; `trai
             `Engine`, with a `Decision` on each `Candidate`; `save_bundle` with the `self_test` of an engine,
             `load_bundle`, also of a `shipped_engine` by its name; `train_bundle`, which trains, scores and saves
 scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `agree`, which returns an
-            `Agreement` of two annotations; `out_of_fold_corpora`
+            `Agreement` of two annotations; all by a `Resampling`; `out_of_fold_corpora`
 PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;
-            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`;
-            for an annotated corpus `pseudonymise`, which returns a `Pseudonymised`
+            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, for tables
+            with `FormatSettings` of `Columns`, `audit_run`; for an annotated corpus `pseudonymise`, which returns a
+            `Pseudonymised`
 errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`

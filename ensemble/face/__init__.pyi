@@ -1,3 +1,5 @@
+from phistack.ensemble.batch import Columns as Columns
+from phistack.ensemble.batch import FormatSettings as FormatSettings
 from phistack.ensemble.batch import RunSettings as RunSettings
 from phistack.ensemble.batch import audit_run as audit_run
 from phistack.ensemble.batch import deidentify as deidentify
@@ -18,6 +20,7 @@ from phistack.ensemble.deidentification.pseudonymisation import pseudonymise as 
 from phistack.ensemble.engine import Engine as Engine
 from phistack.ensemble.evaluation import Comparison as Comparison
 from phistack.ensemble.evaluation import Report as Report
+from phistack.ensemble.evaluation import Resampling as Resampling
 from phistack.ensemble.evaluation import compare as compare
 from phistack.ensemble.evaluation import evaluate as evaluate
 from phistack.ensemble.evaluation.agreement import Agreement as Agreement

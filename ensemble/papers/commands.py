@@ -56,7 +56,7 @@ def reproduce(
         jobs=training.jobs, cache=kept,
     ))  # fmt: skip
     say(found.here)
-    for table in (*(table.table for table in found.tables), *(made.table() for made in found.curves.values())):
+    for table in found.shown.values():
         console().print(table.rich())
     say(found.origin.protocol.removeprefix(found.here).strip())
     say(f"the tables as text and for LaTeX, all figures, and a page that shows them were written to {out}")

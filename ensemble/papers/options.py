@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.options import SeedOption, option
+from phistack.ensemble.command_line.options import SeedOption, SeedsOption, option
 
 PUBLISHED = Path(__file__).parent / "published"
 PAPERS = tuple(sorted(path.stem for path in PUBLISHED.glob("*.toml")))
@@ -43,6 +43,7 @@ class PaperOptions:
         bool,
         option("Search gamma and both C of the stacker's SVM by ten-fold cross-validation.", "--search-svm"),
     ] = False
+    seeds: SeedsOption = 1
 
 
 DEFAULT = PaperOptions()

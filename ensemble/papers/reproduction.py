@@ -10,6 +10,7 @@
     out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
     out/figure-4.png, figure-4.svg     a picture, where the paper has one and matplotlib is installed
     out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
+    out/seeds.txt, seeds.tex           means and deviations over seeds, where there are several
 
 The paper's figures are beside ours; they are of another corpus, unless it is its own. Each table says on which notes
 ours were trained and scored, and whether the run was a quick one. A learning curve trains each submodel many times,
@@ -26,8 +27,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from phistack.ensemble.evaluation.measures import Macro
+from phistack.ensemble.evaluation.systems import mean_figures, mean_table
 from phistack.ensemble.evaluation.tables import Table, escaped
 from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
+from phistack.ensemble.experiments.parts import over_seeds, seeded
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.papers.method_picture import method_picture
 from phistack.ensemble.papers.missing_parts import missing_parts
@@ -69,6 +73,8 @@ class Reproduction:
     :param annotated: the test notes as the system annotates them, where they are asked for.
     :param curves: the number of a figure -> the learning curve that it shows.
     :param has_text: whether tables of places show the text of the notes.
+    :param seeds: of all trainings; the tables are of the first.
+    :param of_seeds: the mean scores of each system over the seeds; empty for one seed.
     """
 
     origin: Origin
@@ -80,9 +86,20 @@ class Reproduction:
     annotated: Corpus | None = field(default=None, repr=False)
     curves: Mapping[int, LearningCurve] = field(default_factory=dict, repr=False)
     has_text: bool = False
+    seeds: tuple[int, ...] = ()
+    of_seeds: Mapping[str, Macro] = field(default_factory=dict, repr=False)
+
+    @property
+    def shown(self) -> dict[str, Table]:
+        """All tables by the names of their files."""
+        tables = {f"table-{table.number}": table.table for table in self.tables}
+        curves = {f"figure-{number}": curve.table() for number, curve in self.curves.items()}
+        seeds = {"seeds": mean_table(f"{len(self.seeds)} seeds", self.of_seeds)} if self.of_seeds else {}
+        return tables | curves | seeds
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure as JSON can hold it."""
+        means = {name: mean_figures(mean) for name, mean in self.of_seeds.items()}
         return {
             **self.origin.to_dict(),
             "paper": self.paper,
@@ -91,6 +108,7 @@ class Reproduction:
             "tables": {str(table.number): table.rows for table in self.tables},
             "notes": {str(table.number): table.table.note for table in self.tables},
             **({"figures": {str(n): curve.to_dict() for n, curve in self.curves.items()}} if self.curves else {}),
+            **({"seeds": list(self.seeds), "mean of seeds": means} if means else {}),
         }
 
 
@@ -136,8 +154,11 @@ def reproduce(
     declared = published(paper)
     plan = PaperPlan.of(declared, settings, options)
     _check_added(paper, declared["tables"], added, test)
-    with stage(f"reproducing {paper}", total=(1 + STACKING) * (1 + len(added))):
+    with stage(f"reproducing {paper}", total=(1 + STACKING) * (options.seeds + len(added))):
         run, *others = [plan.run(training, test, added=more, jobs=jobs, cache=cache) for more in (None, *added)]
+        seeds = seeded(plan.settings, options.seeds)
+        again = [replace(plan, settings=own).run(training, test, jobs=jobs, cache=cache) for own in seeds[1:]]
+    means = over_seeds([found.systems.scores for found in (run, *again)]) if again else {}
     run = replace(run, with_added=tuple(others))
     facts = CorpusFacts.of(training), CorpusFacts.of(test)
     sizes = (f"{corpus.documents} notes ({corpus.label_set})" for corpus in facts)
@@ -165,7 +186,8 @@ def reproduce(
             training, alone, test=test, by=drawn["by"], stack=False, jobs=jobs, cache=cache, **size
         )
     has_text = options.text and any(table.get("kind") == "places" for table in declared["tables"])
-    return Reproduction(origin, paper, here, *facts, tables, notes, curves, has_text)
+    every = tuple(own.seed for own in seeds)
+    return Reproduction(origin, paper, here, *facts, tables, notes, curves, has_text, every, means)
 
 
 def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], test: Corpus) -> None:
@@ -204,14 +226,16 @@ def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reprod
         write_json(folder / "results.json", found.to_dict())
         if found.annotated is not None:
             write_corpus(found.annotated, folder / "annotated.jsonl", format="jsonl")
-        shown = [(f"table-{table.number}", table.table) for table in found.tables]
-        shown += [(f"figure-{number}", curve.table()) for number, curve in found.curves.items()]
-        for name, table in shown:
+        for name, table in found.shown.items():
             _write_table(folder, name, table, found)
         _draw(folder, found)
         pictures = {path.stem: _svg(path) for path in folder.glob("*.svg")}
         page = template("phistack.ensemble.papers", "index_template.html").render(
-            paper=found.paper, protocol=found.origin.protocol, tables=shown, pictures=pictures, has_text=found.has_text
+            paper=found.paper,
+            protocol=found.origin.protocol,
+            tables=found.shown.items(),
+            pictures=pictures,
+            has_text=found.has_text,
         )
         (folder / "index.html").write_text(page, encoding="utf-8")
     return found

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation import Report, Score, criterion_named, evaluate
 from phistack.ensemble.evaluation.measures import f_score, precision, recall
+from phistack.ensemble.evaluation.resampling import Resampling
 from phistack.ensemble.evaluation.systems import Systems
 from phistack.ensemble.evaluation.tables import TableRow, strong
 from phistack.ensemble.experiments.parts import Answers, systems_of
@@ -115,7 +116,7 @@ class PaperRun:
             gold = self.training if by_fold else replace(self.test, label_set=self.training.label_set)
             both = (_joined(corpus, joined) for corpus in (gold, gold.with_spans(answers[row])))
             # Intervals are not shown, so two draws do.
-            self._reports[key] = evaluate(*both, resamples=2)
+            self._reports[key] = evaluate(*both, resampling=Resampling(draws=2))
         folds: Sequence[Sequence[int]] = [range(len(self.test))]
         if by_fold:
             notes = self.settings.grouped(self.training).documents

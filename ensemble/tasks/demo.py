@@ -23,7 +23,7 @@ from typing import Any
 
 from phistack.ensemble.deidentification import redact
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation.figures import table_of
+from phistack.ensemble.evaluation.systems import table_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.explaining import note_view
@@ -65,7 +65,8 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         settings = EngineSettings(folds=_FOLDS, seed=seed, submodels=_SUBMODELS)
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
         reports = score_on(trained.engine, held_out)
-        console.print(table_of("strict, on held-out patients", reports).rich())
+        strict = {name: report.strict for name, report in reports.items()}
+        console.print(table_of("strict, on held-out patients", strict).rich())
         views = _annotate(trained.engine, held_out, folder)
         write_json(folder / "scores.json", {name: report.to_dict() for name, report in reports.items()})
         seconds = f"{time.perf_counter() - begin:.0f}"
@@ -75,7 +76,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             folder / "demo.html",
             title="phistack demo",
             notes=views,
-            scores={name: report.strict for name, report in reports.items()},
+            scores=strict,
             types={score.name: score for score in reports["stack"].types},
             facts=facts,
         )

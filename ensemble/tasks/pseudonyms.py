@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from phistack.ensemble.deidentification import REMOVING, Deidentified, Policy, kind_of
 from phistack.ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
-from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.sheets import sheet

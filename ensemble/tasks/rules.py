@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
-from phistack.ensemble.bundles.files import read_bundle
+from phistack.ensemble.bundles.files import SETTINGS, read_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.features.errors import BundleError, SettingsError
@@ -92,6 +92,7 @@ def replace_rules(bundle: Path, rules: Path, out: Path, *, submodel: str = "") -
         models={name: files.part(f"submodels/{name}") for name in engine.names if name != edited.name},
         trained_on={**manifest["trained_on"], "rules edited after training": True},
         figures=manifest["figures"],
+        settings=files.read(SETTINGS).decode("utf-8") if SETTINGS in files else "",
     )
 
 

@@ -10,7 +10,9 @@ from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.experiments.budget import best_within, check_budget
+from phistack.ensemble.experiments.parts import answers_of, remember, seeded
 from phistack.ensemble.experiments.results import CorpusFacts
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
 from phistack.ensemble.stacking.candidates import chosen_spans
@@ -54,12 +56,16 @@ def train_with_report(
     cache: Path | None = None,
     budget: float | None = None,
     added: Corpus | None = None,
+    seeds: int = 1,
+    resampling: Resampling = BY_PATIENT,
     sources: str = "",
     measure: Callable[[Engine], Sequence[Mapping[str, Any]]] | None = None,
 ) -> tuple[Training, TrainingReport]:
-    """As `train_bundle`; returns the training, and all that it says of itself out of fold.
+    """As `train_bundle`; returns the training, and its report out of fold.
 
     :param added: further annotated notes, from which the submodels learn and which nothing is scored on.
+    :param seeds: how many seeds to train with, for means and deviations; the bundle is that of the first.
+    :param resampling: how the report draws intervals and p-values.
     :param sources: where the notes are from, for the model card.
     :param measure: what else is measured with the engine: rows with `corpus`, `figure` and `value`, for the card.
     """
@@ -70,12 +76,17 @@ def train_with_report(
     training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
     facts: dict[str, Any] = {"added documents": len(added)} if added else {}
     facts |= {"sources": sources} if sources else {}
+    rates: dict[str, Any] = {}
     if budget is not None:
-        choice = best_within(budget, training, corpus.documents)
-        training = training.only(choice.subset)
-        facts |= choice.facts
+        subset, rates = best_within(budget, training, corpus.documents)
+        training = training.only(subset)
+    others = [
+        answers_of(corpus, again, added=added.documents if added else (), jobs=jobs, cache=cache)
+        for again in seeded(settings.only(training.engine.names), seeds)[1:]
+    ]
     with stage("scoring"):
-        report = report_on(training, corpus, settings, remark=_OF_BUDGET if budget is not None else "")
+        remark = _OF_BUDGET if rates else ""
+        report = report_on(training, corpus, settings, others=others, remark=remark, resampling=resampling)
     counted = CorpusFacts.of(corpus).to_dict()
     del counted["label set"]  # which the manifest has beside its language
     answers = self_test(training.engine)
@@ -84,6 +95,7 @@ def train_with_report(
         path,
         self_test=answers,
         models=training.models,
+        settings=settings.only(training.engine.names).to_toml(),
         trained_on={
             **counted,
             "settings hash": settings.digest,
@@ -93,10 +105,13 @@ def train_with_report(
         figures={
             **report.figures(),
             **_of_cascade(training.engine),
+            **({"budget": rates} if rates else {}),
             "recall choices": training.engine.stacker.choices_,
             **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
         },
     )
+    if cache and not added and not rates:
+        remember(cache, path, settings, corpus)
     return training, report
 
 

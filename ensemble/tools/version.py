@@ -1,7 +1,8 @@
 """Which phistack, and which Python and libraries it runs on, without importing them.
 
 code_version()                      "0.1.0"
-version_lines()                     "phistack 0.1.0", "Python 3.11.9", "tensorflow 2.17.0, keras 3.5.0, ..."
+versions()                          {"phistack": "0.1.0", "python": "3.11.9", "tensorflow": "2.17.0", ...}
+version_lines()                     the same in lines, with the platform
 code_digest()                       SHA-256 over every module and table of phistack
 code_digest("features", "tbed")     the same of some of its packages
 
@@ -28,6 +29,12 @@ _CODE = (".py", ".toml", ".txt")
 def code_version() -> str:
     """The version of phistack as installed."""
     return installed("phistack")
+
+
+def versions() -> dict[str, str]:
+    """Phistack, Python and the core libraries."""
+    libraries = {name: installed(name) for name in _CORE}
+    return {"phistack": code_version(), "python": platform.python_version(), **libraries}
 
 
 def version_lines() -> tuple[str, ...]:

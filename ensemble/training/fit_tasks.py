@@ -83,7 +83,7 @@ class FitTask:
             repr(space.settings),
             space.representations_.digest,
             self.begins_with,
-            *_digests_of_files(self.settings),
+            *digests_of_files(self.settings),
         )
 
     def run(self) -> list[Told] | SavedFiles:
@@ -95,11 +95,11 @@ class FitTask:
         return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.tell(self.held_out))
 
 
-def _digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
+def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
     """SHA-256 of each file that settings name, as what is in it counts and not how it is called."""
     for value in settings.values():
         if isinstance(value, Mapping):
-            yield from _digests_of_files(value)
+            yield from digests_of_files(value)
         elif isinstance(value, str):
             with suppress(OSError, ValueError):
                 yield hashlib.sha256(Path(value).read_bytes()).hexdigest()

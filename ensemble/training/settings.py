@@ -30,6 +30,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.features.columns.settings import FeatureSettings
@@ -194,14 +196,22 @@ class EngineSettings:
             del plain["group_by"]
         return plain
 
+    def complete(self) -> dict[str, Any]:
+        """JSON-ready, with every setting at its value, those left at their defaults too; `from_dict` reads it back."""
+        own = {name: new_submodel(name, given).settings() for name, given in self.submodels.items()}
+        kinds = {name: {KIND: given[KIND]} for name, given in self.submodels.items() if KIND in given}
+        submodels = {name: {**own[name], **kinds.get(name, {})} for name in own}
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self), "submodels": submodels}))
+        return plain
+
+    def to_toml(self) -> str:
+        """Every setting at its value, as a file of settings that `from_toml` reads back."""
+        return tomli_w.dumps(_without_none(self.complete()))
+
     @property
     def digest(self) -> str:
         """A short hash of all settings, those left at their defaults too, for result tables."""
-        submodels = {
-            name: {**new_submodel(name, given).settings(), **({KIND: given[KIND]} if KIND in given else {})}
-            for name, given in self.submodels.items()
-        }
-        complete = json.dumps(self.to_dict() | {"submodels": submodels}, sort_keys=True)
+        complete = json.dumps(self.to_dict() | {"submodels": self.complete()["submodels"]}, sort_keys=True)
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
 
 
@@ -239,6 +249,15 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Two tables as one, entry by entry: where both have a table, these merged, otherwise what the second has."""
     both = [name for name in over if isinstance(over[name], Mapping) and isinstance(under.get(name), Mapping)]
     return {**under, **over, **{name: merged(under[name], over[name]) for name in both}}
+
+
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table without entries that TOML cannot write, which are those left at `None`."""
+    return {
+        name: _without_none(value) if isinstance(value, Mapping) else value
+        for name, value in table.items()
+        if value is not None
+    }
 
 
 def _preset(name: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phistack.features.errors import SettingsError
+from phistack.submodels.base import with_label_set
 
 STARTS = ("regex", "frequent", "empty", "patterns")
 """The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside, token patterns."""
@@ -57,10 +58,10 @@ class TbedSettings:
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
         """The arguments with the label set for the patterns that it starts from, if it does."""
         if settings.get("start") == "patterns":
-            return {"label_set": label_set, **settings}
+            return with_label_set(settings, label_set)
         if not cls.holds(settings):
             return settings
-        return {**settings, "regex": {"label_set": label_set, **settings.get("regex", {})}}
+        return {**settings, "regex": with_label_set(settings.get("regex", {}), label_set)}
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -135,6 +136,23 @@ def test_a_run_that_was_stopped_goes_on(run: Any, monkeypatch: pytest.MonkeyPatc
     home, found, _ = run
     monkeypatch.setattr("phistack.ensemble.training.fit_tasks.FitTask.run", lambda task: pytest.fail("trained again"))
     assert reproduce("zhao2020", TRAINING, TEST, SETTINGS, cache=home / "folds").tables == found.tables
+
+
+def test_seeds_give_means_and_deviations_of_each_row(run: Any, tmp_path: Path) -> None:
+    home, first, _ = run
+    cache = home / "folds"
+    found = write_reproduction(
+        tmp_path / "out", lambda: reproduce("zhao2020", TRAINING, TEST, SETTINGS, PaperOptions(seeds=2), cache=cache)
+    )
+    results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    other = reproduce("zhao2020", TRAINING, TEST, replace(SETTINGS, seed=1), cache=cache)
+    assert found.tables == first.tables and results["seeds"] == [0, 1]
+    tables = [next(table for table in made.tables if table.number == 4) for made in (first, other)]
+    f1 = [table.rows[-1]["ours"][2] for table in tables]
+    mean = results["mean of seeds"]["tbed+crf+blstm"]["f1"]
+    assert (mean["mean"], mean["sd"]) == pytest.approx((fmean(f1), stdev(f1)))
+    for kind in ("txt", "tex"):
+        assert "mean over 2 seeds" in (tmp_path / "out" / f"seeds.{kind}").read_text(encoding="utf-8")
 
 
 def test_the_annotated_test_notes_score_as_the_tables_say(run: Any, tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""The stack beside other ways to choose from the same candidates, with tests of how far they differ.
+
+    choosers = choosers_of(gold, pools, stack_answers, ("regex", "crf"), labels, criterion_named("strict"))
+    choosers.table("title")            a row a chooser; `short` has fewer
+    choosers.share, choosers.sentence  0.31: of the way from the best member to the perfect chooser
+
+The members are the submodels, each by itself. Which of them is best, and which of three thresholds of the plain mean,
+is chosen on the very notes on which they are scored, so these two are slightly too good; the stack gets no such help.
+Where training has the candidates there is one chooser more, a logistic regression over log-odds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from phistack.ensemble.evaluation import Criterion, Score, criterion_named
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
+from phistack.ensemble.evaluation.systems import Difference
+from phistack.ensemble.evaluation.tables import Table, TableRow, points, share
+from phistack.ensemble.experiments.parts import STACK, Answers, plain, system_cell, systems_of
+from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
+from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, perfect_choice, plain_mean
+from phistack.ensemble.stacking.log_odds import LogOddsRegression
+from phistack.ensemble.training.fit_runs import Proposals
+from phistack.ensemble.training.proposals import Proposed
+from phistack.ensemble.training.trainer import Training
+from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.labels import LabelSet
+
+PERFECT, MAJORITY, LOGISTIC = "perfect chooser", "majority vote", "logistic regression"
+LESS_STACK = "less stack"
+"""The column of differences: F1 of the row less that of the stack, in points."""
+_MEAN = "mean over {:.2f}"
+_THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)
+_BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
+
+
+def stack_table(
+    title: str, sections: Iterable[Iterable[tuple[str, Score, Difference | None]]], units: Units, remark: str = ""
+) -> Table:
+    """Systems beside the stack: scores with intervals, F1 less that of the stack, and the corrected p-value."""
+    rows: list[list[TableRow]] = [
+        [
+            (
+                system_cell(name), *map(share, score.measures.values()),
+                *((points(gap.gap), f"{gap.p_holm:.4f}") if gap else ("", "")),
+            )
+            for name, score, gap in section
+        ]
+        for section in sections
+    ]  # fmt: skip
+    note = f"{units.intervals}; {LESS_STACK}: F1 of the row less that of the stack, in points{remark}"
+    caption = (
+        f"{title[0].upper()}{title[1:]}, in percent; {note}. p of {units.p_values}, after Holm's correction over "
+        f"{sum(map(len, rows)) - 1} differences."
+    )
+    return Table(("system", "precision", "recall", "F1", LESS_STACK, "p (Holm)"), rows, title, note, 1, caption)
+
+
+def difference_facts(difference: Difference) -> dict[str, Any]:
+    """A difference in F1 as JSON can hold it."""
+    return {"f1": difference.gap._asdict(), "p": difference.p, "p after Holm": difference.p_holm}
+
+
+@dataclass(frozen=True, slots=True)
+class ChooserRow:
+    """A way to choose, its score, and F1 less that of the stack.
+
+    :param remark: why it is here, if that was decided by its score on these notes.
+    """
+
+    name: str
+    remark: str
+    score: Score
+    difference: Difference | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON can hold it."""
+        row = {"name": self.name, "chosen on these notes as": self.remark or None, **self.score.to_dict()}
+        return {**row, LESS_STACK: difference_facts(self.difference)} if self.difference else row
+
+
+@dataclass(frozen=True, slots=True)
+class Choosers:
+    """All ways to choose from the same candidates, the stack among them; :param members: the submodels."""
+
+    rows: tuple[ChooserRow, ...]
+    members: tuple[str, ...]
+    units: Units
+
+    @property
+    def share(self) -> float | None:
+        """Where F1 of the stack is between best member, 0, and perfect chooser, 1; none if that member is perfect."""
+        f1 = {row.remark if row.remark == _BEST_MEMBER else row.name: row.score.f1.value for row in self.rows}
+        way = f1[PERFECT] - f1[_BEST_MEMBER]
+        return (f1[STACK] - f1[_BEST_MEMBER]) / way if way > 0 else None
+
+    @property
+    def sentence(self) -> str:
+        """How far the stack is from the best possible choice among its candidates."""
+        if self.share is None:
+            return "The best member is as good as any choice from these candidates can be."
+        if self.share < 0:
+            return "The stack is behind the best member."
+        return f"The stack goes {100 * self.share:.0f} % of the way from the best member to the perfect chooser."
+
+    @property
+    def short(self) -> Choosers:
+        """The same without members and means except the best of each."""
+        left_out = {*self.members, *(row.name for row in self.rows if row.name.startswith(_MEAN.partition("{")[0]))}
+        return replace(self, rows=tuple(row for row in self.rows if row.remark or row.name not in left_out))
+
+    def table(self, title: str) -> Table:
+        """A row a chooser."""
+        rows = ((f"{r.name} ({r.remark})" if r.remark else r.name, r.score, r.difference) for r in self.rows)
+        remark = "; which member and which mean is best was seen on these notes; the perfect chooser knows the gold"
+        return stack_table(title, [rows], self.units, remark)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All rows, and how far the stack gets, as JSON can hold them."""
+        way = {"share of the way from best member to perfect chooser": self.share}
+        return {"choosers": plain(self.rows), **way}
+
+
+def choosers_of(
+    gold: Corpus,
+    pools: Sequence[Sequence[Voted]],
+    stack: Answers,
+    members: Sequence[str],
+    labels: LabelSet,
+    criterion: Criterion,
+    *,
+    others: Mapping[str, Answers] = MappingProxyType({}),
+    resampling: Resampling = BY_PATIENT,
+) -> Choosers:
+    """Score all choosers: each member, majority vote of several, plain mean, the stack, and the perfect chooser.
+
+    :param pools: the candidates for each note, with labels spelled as in gold; `labels` is their label set.
+    :param stack: what the stack accepts of them.
+    :param others: further ways to choose from the candidates, by name, with what they accept.
+    :raises LabelError: if a span carries a label that neither label set knows.
+    """
+
+    def perfect(pool: Sequence[Voted], accepted: Sequence[Span], note: Document) -> list[Span]:
+        """The gold spans that a member proposed, or that the stack found by itself."""
+        proposed = [c for c in pool if any(vote.source in members for vote in c.votes)]
+        return sorted({*perfect_choice(proposed, note.spans), *{*note.spans}.intersection(accepted)})
+
+    means = {_MEAN.format(t): [plain_mean(pool, members, t) for pool in pools] for t in _THRESHOLDS}
+    majority = {MAJORITY: [majority_vote(pool, members) for pool in pools]} if len(members) > 1 else {}
+    answers: dict[str, Answers] = {
+        **{name: [chosen_by(pool, name) for pool in pools] for name in members},
+        **majority,
+        **means,
+        **others,
+        STACK: stack,
+        PERFECT: list(map(perfect, pools, stack, gold.documents)),
+    }
+    systems = systems_of(gold, answers, labels, criterion, resampling=resampling)
+
+    def best(names: Iterable[str]) -> str:
+        return max(names, key=lambda name: systems.scores[name].f1.value)
+
+    remarks = {best(members): _BEST_MEMBER, best(means): _BEST_MEAN}
+    names = [name for name in answers if name not in means or name in (_MEAN.format(_THRESHOLD), best(means))]
+    gaps = systems.differences([(name, STACK) for name in names if name != STACK], ["f1"])
+    rows = (ChooserRow(n, remarks.get(n, ""), systems.scores[n], gaps.get((n, STACK, "f1"))) for n in names)
+    return Choosers(tuple(rows), tuple(members), systems.units)
+
+
+def choosers_in_training(training: Training, corpus: Corpus, resampling: Resampling = BY_PATIENT) -> Choosers:
+    """Score all choosers on the training notes, each by what it says of patients that it never saw."""
+    stacker, members = training.engine.stacker, training.engine.names
+    regression = LogOddsRegression(members).fit(stacker.decided_, corpus.documents, seed=resampling.seed)
+    return choosers_of(
+        corpus, stacker.decided_, stacker.out_of_fold_, members, corpus.label_set, criterion_named("strict"),
+        others={LOGISTIC: regression.out_of_fold_}, resampling=resampling,
+    )  # fmt: skip
+
+
+def choosers_of_proposed(
+    proposed: Proposed, training: Corpus, gold: Corpus, stack: Answers, criterion: Criterion, resampling: Resampling
+) -> Choosers:
+    """Score all choosers on the unseen notes or, if there are none, on the training notes out of fold.
+
+    :param stack: what the stack accepts of the notes of `gold`.
+    """
+    members = tuple(proposed.out_of_fold)
+    pools = candidates_in_notes(proposed.tables, proposed.out_of_fold)
+    regression = LogOddsRegression(members).fit(pools, training.documents, seed=resampling.seed)
+    answers: Answers = regression.out_of_fold_
+    if proposed.unseen:
+        pools = candidates_in_notes(proposed.unseen, proposed.on_unseen)
+        answers = regression.choose(pools)
+    others, labels = {LOGISTIC: answers}, training.label_set
+    return choosers_of(gold, pools, stack, members, labels, criterion, others=others, resampling=resampling)
+
+
+def candidates_in_notes(
+    tables: Sequence[FeatureTable], proposals: Mapping[str, Proposals]
+) -> list[list[PooledCandidate]]:
+    """The candidates for each note, on spans of the note as it was written."""
+    pools = pools_of(tables, proposals, tuple(proposals))
+    return [[c.in_note(table.view) for c in pool] for table, pool in zip(tables, pools, strict=True)]
