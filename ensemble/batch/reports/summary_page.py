@@ -1,11 +1,12 @@
 """The summary of a run as one HTML file that loads nothing from any network.
 
-render_page(summary)      the page
+render_page(summary, output)      the page
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.reports.summary import KEYS, Summary
@@ -27,12 +28,12 @@ _TABLES = {
 _TOTALS = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "words_to_review")
 
 
-def render_page(summary: Summary) -> str:
+def render_page(summary: Summary, output: Path) -> str:
     """The page; whatever comes from the run is escaped. It holds no times, as the audit log holds its checksum.
 
     What is zero or empty is left out.
     """
-    *said, found = map(_sentence, statements(summary))
+    *said, found = map(_sentence, statements(summary, output))
     held = [f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)]
     tables = [(_sentence(KEYS[name]), meaning, getattr(summary, name)) for name, meaning in _TABLES.items()]
     totals = {KEYS.get(name, name): getattr(summary, name) for name in _TOTALS}

@@ -4,7 +4,7 @@
     "1,204 identifiers replaced in 30 notes, which are in clean.csv; 3 columns kept as they are: id, group, ward; 4
     identifiers may still be in the output (see clean.csv.run/summary.html)"
 
-    statements(summary)     the parts of that, without the paths
+    statements(summary, Path("clean.csv"))     the parts of that, without the paths
     held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
 
 It never says that a text is without PHI, which cannot be known.
@@ -54,11 +54,11 @@ _REMEDIES = (
 
 def done(summary: Summary, target: Path) -> str:
     """What was replaced, what was kept, and what may still be in the output."""
-    replaced, *others = statements(summary)
+    replaced, *others = statements(summary, target)
     return "; ".join([f"{replaced}, written to {target}", *others]) + f" (see {target}.run/summary.html)"
 
 
-def statements(summary: Summary) -> list[str]:
+def statements(summary: Summary, output: Path) -> list[str]:
     """The same in parts: how much was replaced comes first, what the checks found last."""
     kept = summary.by_strategy.get("keep", 0)
     replaced, n_notes = sum(summary.by_strategy.values()) - kept, summary.notes - summary.quarantined
@@ -71,7 +71,7 @@ def statements(summary: Summary) -> list[str]:
     columns = summary.settings["columns"]
     if columns:
         parts += _columns(Columns.from_dict(columns))
-    elif target.is_dir():
+    elif output.is_dir():
         parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
         parts.append(f"{_many(n_notes, 'note id')} {_kept_as(n_notes)}")
