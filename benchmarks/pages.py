@@ -110,6 +110,8 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         for name, path in make_pages(Path(folder), n_documents=100).items():
+            if name == "summary-without-findings":
+                continue
             page = chromium.new_page(viewport={"width": 1000, "height": 900}, color_scheme="light")
             page.goto(path.as_uri())
             if name in ("explain", "shipped"):

@@ -141,7 +141,7 @@ def test_the_summary_of_a_run_says_what_happened_in_sentences(chromium: Any, pag
         "1 passage in a language that no engine reads was replaced whole: Russian.",
     ]
     bad = opened.page.locator("main > ul li.bad").all_inner_texts()
-    assert said[3:] == bad and bad[0].startswith("1 note held back: id is empty or not a valid id; fill it in")
+    assert said[3:] == bad and bad[0].startswith("1 note held back: id is missing or not a valid id; fill it in")
     assert re.fullmatch(r"\d+ identifiers? may still be in the output, \d+ of them in the column ward\.", bad[1])
     tables = dict(zip(opened.page.locator("section h2").all_inner_texts(), range(20), strict=False))
     assert "Surrogates equal to another identifier" not in tables
@@ -156,6 +156,7 @@ def test_a_run_without_findings_says_so(chromium: Any, pages: Mapping[str, Path]
     opened = Opened(chromium, pages["summary-without-findings"])
     assert opened.page.locator("main > ul li").all_inner_texts() == [
         "2 identifiers replaced in 2 notes.",
+        "2 file names kept as they are.",
         "The checks found no others.",
     ]
     assert opened.page.locator("section h2").all_inner_texts() == ["PHI by label", "PHI by strategy"]
