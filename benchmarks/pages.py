@@ -40,6 +40,16 @@ PAGES = {
 }
 """Name of the picture -> the page, under the folder in which it is made."""
 WIDE, NARROW = 1200, 400
+_QUICK = """folds = 2
+[features]
+pos = ""
+ner = ""
+[submodels.tbed]
+max_rules = 40
+[submodels.crf]
+algorithm = "lbfgs"
+max_iterations = 12
+"""
 _RUSSIAN = "Пациентка поступила в понедельник с жалобами на боль в груди, муж Сергей Иванов сопровождал её в больницу."
 
 
@@ -55,7 +65,8 @@ def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
     _run("errors", notes, "--model", engine, "--shuffles", 99, "--text", *errors)
     _run("pseudonymise", notes, folder / "pseudonymised", "--seed", 1)
     _run("reader-test", "make", notes, folder / "pseudonymised", folder / "test", "--answers", folder / "answers.json")
-    quick = ("--quick", "--submodels", "regex,crf", "--folds", 2, "--jobs", 1, "--text")
+    (folder / "quick.toml").write_text(_QUICK, encoding="utf-8")
+    quick = ("--config", folder / "quick.toml", "--submodels", "regex,tbed,crf", "--jobs", 1, "--text")
     _run("reproduce", "zhao2020", demo / "corpus", notes, "--out", folder / "tables", *quick)
     _write_table(notes, folder)
     kept = (argument for name in ("id", "patient", "ward") for argument in ("--column", f"{name}=keep"))
