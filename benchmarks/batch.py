@@ -33,7 +33,7 @@ from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 os.environ.update(numeric_environment())
 
 from benchmarks.function_engine import FunctionEngine  # noqa: E402
-from phistack.ensemble.batch import RunSettings, deidentify  # noqa: E402
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify  # noqa: E402
 from phistack.ensemble.bundles.bundle import load_bundle  # noqa: E402
 from phistack.ensemble.deidentification import Policy  # noqa: E402
 from phistack.ensemble.engine import Engine  # noqa: E402
@@ -81,7 +81,13 @@ def rate(folder: Path, model: Path, notes: Path | None, n_documents: int, policy
     figures: dict[str, Any] = {}
     for jobs in (1, 2):
         settings = RunSettings(
-            source, folder / f"out-{jobs}{source.suffix}", model, Policy.named(policy), jobs=jobs, load=load_bundle
+            source,
+            folder / f"out-{jobs}{source.suffix}",
+            model,
+            Policy.named(policy),
+            jobs=jobs,
+            load=load_bundle,
+            form_settings=FormatSettings(Columns(rest="keep")),
         )
         begin = time.monotonic()
         summary = deidentify(settings)
@@ -116,6 +122,7 @@ def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: st
         model or _no_bundle(folder),
         Policy.named(policy),
         jobs=jobs,
+        form_settings=FormatSettings(Columns(rest="keep")),
         load=load_bundle if model else _patterns,
     )
     with _sampled() as samples:

@@ -34,7 +34,6 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification.dates.parsing import parse_dates
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
-from phistack.ensemble.stacking.repeats.search import words_of
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.names import Name
 from phistack.ensemble.synthesis.patients import Patient, invent_patient
@@ -42,6 +41,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.ranges import covering, touching
+from phistack.features.text_words import words_of
 
 Pairs = Sequence[tuple[Document, Sequence[Span]]]
 """Notes, and their mentions of what the record says."""

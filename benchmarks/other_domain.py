@@ -22,11 +22,11 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.experiments.choosers import LOGISTIC, MAJORITY, PERFECT
 from phistack.ensemble.experiments.parts import STACK
-from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, plain_mean
 from phistack.ensemble.tools.progress import stage
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.ranges import touching
+from phistack.features.ranges import non_overlapping, touching
 
 REACHES = (0.70, 0.80, 0.90, 0.93, 0.95, 0.97, 0.98)
 """Of the identifiers, at which the precision of all choosers is compared."""

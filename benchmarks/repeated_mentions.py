@@ -24,13 +24,14 @@ from rich.table import Table
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.stacking.repeats.search import search_mode, words_of
-from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.known.unmarked import unmarked
+from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span
 from phistack.features.formats import read_corpus
 from phistack.features.letters import fold
 from phistack.features.ranges import touching
+from phistack.features.text_words import words_of
 
 Spans = Sequence[Sequence[Span]]
 _SHORTEST = 3

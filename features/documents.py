@@ -105,12 +105,7 @@ class Corpus:
     remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        repeated = [id for id, count in Counter(d.id for d in self.documents).items() if count > 1]
-        if repeated:
-            raise CorpusError(
-                f"{len(repeated)} document ids occur more than once, the first is {shown_id(repeated[0])}; give each "
-                f"note an id of its own, in tables in the column that --id-column names"
-            )
+        refuse_repeated([id for id, count in Counter(d.id for d in self.documents).items() if count > 1])
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -132,6 +127,15 @@ class Corpus:
             )
         documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
         return Corpus(tuple(documents), LabelSet.of(target), self.warnings, self.remarks)
+
+
+def refuse_repeated(ids: Sequence[str]) -> None:
+    """Refuse ids that occur more than once; :raises CorpusError: if there are any, with the first."""
+    if ids:
+        raise CorpusError(
+            f"{len(ids)} document ids occur more than once, the first is {shown_id(ids[0])}; give each note an id of "
+            "its own, in tables in the column that --id-column names"
+        )
 
 
 def patient_of(document_id: str) -> str:

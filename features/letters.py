@@ -3,7 +3,7 @@
 fold("García")                   "garcia"
 in_case_of("miller", "SMITH")    "MILLER"
 edits("jonson", "johnson", 2)    1
-"a1".translate(ByCharacter(...))  what a function says of each character
+"a1".translate(ByCharacter(...))  what a function returns for each character
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import combining, name, normalize
+
+from rapidfuzz.distance import OSA
 
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
@@ -24,7 +26,7 @@ _PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l",
 
 
 class ByCharacter(dict[int, str]):
-    """For `str.translate`: what a function says of each character, which is asked when that is first met."""
+    """For `str.translate`: what a function returns for each character, computed when it first occurs."""
 
     def __init__(self, function: Callable[[str], str]) -> None:
         super().__init__()
@@ -52,9 +54,9 @@ def normalised(mention: str) -> str:
     return " ".join(fold(mention).replace(".", " ").split())
 
 
-def parts(mention: str, shortest: int = 3) -> frozenset[str]:
-    """The folded words of at least so many letters."""
-    return frozenset(word for word in re.findall(r"[^\W\d_]+", fold(mention)) if len(word) >= shortest)
+def parts(mention: str) -> frozenset[str]:
+    """The folded words of three letters or more."""
+    return frozenset(re.findall(r"[^\W\d_]{3,}", fold(mention)))
 
 
 def is_latin(word: str) -> bool:
@@ -74,17 +76,6 @@ def in_case_of(word: str, original: str) -> str:
 def edits(a: str, b: str, limit: int) -> int:
     """Insertions, deletions, substitutions and swaps of neighbours between two words, or `limit` + 1 if more.
 
-    This is the restricted edit distance of Damerau (1964).
+    This is the restricted edit distance of Damerau (1964), "optimal string alignment".
     """
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    before, row = list(range(len(b) + 1)), list(range(len(b) + 1))
-    for i, c in enumerate(a, 1):
-        older, before, row = before, row, [i]
-        for j, d in enumerate(b, 1):
-            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (c != d)))
-            if i > 1 and j > 1 and c == b[j - 2] and d == a[i - 2]:
-                row[-1] = min(row[-1], older[j - 2] + 1)
-        if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)
+    return OSA.distance(a, b, score_cutoff=limit)

@@ -3,6 +3,7 @@
     read = without_markup("<p>Dr. An<b>selm</b> &amp; co")
     read.text                "\\nDr. Anselm & co"
     read.starts[5]           7: where its fifth character begins in the text as it was written
+    without_markup("Ann%20Hill, M=C3=BCller", encoded=True).text      "Ann Hill, Müller"
 
 A tag is left out, one that ends a line or a cell is read as a line end or a blank, and a character reference as its
 character. Only what cannot hide PHI is left out: tags of the HTML standard without attributes, or with attributes of
@@ -45,6 +46,9 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 
+_ENCODED = re.compile(r"=\n|(?:=[0-9A-F]{2})+|(?:%[0-9A-F]{2})+", re.IGNORECASE)
+"""Quoted-printable (RFC 2045) and percent-encoding (RFC 3986)."""
+
 _Places = NDArray[np.int64]
 
 
@@ -65,15 +69,21 @@ class WithoutMarkup:
         return int(self.starts[start]), int(self.ends[end - 1])
 
 
-def without_markup(text: str) -> WithoutMarkup | None:
-    """The text without markup; nothing if it has none."""
+def without_markup(text: str, *, encoded: bool = False) -> WithoutMarkup | None:
+    """The text without markup; nothing if it has none.
+
+    :param encoded: whether bytes of UTF-8 in quoted-printable or percent-encoding are read as characters, too.
+    """
     pieces: list[str] = []
     starts: list[_Places] = []
     ends: list[_Places] = []
     position = 0
-    for match in _MARKUP.finditer(text) if "<" in text or "&" in text else ():
-        character = _STANDS_FOR[match["tag"].lower()] if match["tag"] else html.unescape(match[0])
-        if len(character) > 1:
+    found = [*_MARKUP.finditer(text)] if "<" in text or "&" in text else []
+    if encoded and ("=" in text or "%" in text):
+        found = sorted([*found, *_ENCODED.finditer(text)], key=re.Match.start)
+    for match in found:
+        character = _read(match)
+        if character is None or match.start() < position:
             continue
         plain = np.arange(position, match.start(), dtype=np.int64)
         starts += (plain, np.full(len(character), match.start(), dtype=np.int64))
@@ -86,3 +96,14 @@ def without_markup(text: str) -> WithoutMarkup | None:
     return WithoutMarkup(
         "".join([*pieces, text[position:]]), np.concatenate([*starts, rest]), np.concatenate([*ends, rest + 1])
     )
+
+
+def _read(match: re.Match[str]) -> str | None:
+    """What markup is read as; nothing if it is none."""
+    if match.re is _ENCODED:
+        try:
+            return bytes.fromhex(re.sub("[=%\n]", "", match[0])).decode()
+        except UnicodeDecodeError:
+            return None
+    character = _STANDS_FOR[match["tag"].lower()] if match["tag"] else html.unescape(match[0])
+    return character if len(character) <= 1 else None

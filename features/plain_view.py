@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -89,17 +88,14 @@ class PlainView:
             start, end = int(self.bounds[start]), int(self.bounds[end])
         return (start, end) if self.markup is None or start == end else self.markup.place(start, end)
 
-    def all_in_note(self, spans: Iterable[Span]) -> list[Span]:
-        """The same for many spans."""
-        return list(map(self.in_note, spans))
 
-
-def plain_view(document: Document, *, html: bool = False) -> PlainView:
+def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:
     """The view of a note; its spans come along, but for those of nothing but ignorable characters.
 
     :param html: whether the markup of HTML is left out too; see `features.markup`.
+    :param encoded: whether, besides, characters that are written as their bytes are read.
     """
-    markup = without_markup(document.text) if html else None
+    markup = without_markup(document.text, encoded=encoded) if html else None
     if markup is None:
         return _view(document)
     spans = (_in_view(span, markup.starts) for span in document.spans)

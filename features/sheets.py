@@ -3,8 +3,6 @@
     text = sheet(("document", "start"), [("110-01", 4)])       "document,start\n110-01,4\n"
     rows = read_sheet(path, "the sheet of causes", ("document", "start"))
 
-    spreadsheet_advice(Path("a.xlsx"))                         what to do with it; empty for what is no spreadsheet
-
 Programs write what they like: the fields of a sheet that comes back may be separated by commas, semicolons or tabs, and
 columns that were added are let be.
 """
@@ -19,14 +17,6 @@ from pathlib import Path
 from phistack.features.errors import SettingsError
 from phistack.features.regular_files import read_regular
 from phistack.features.user_files import file_named
-
-_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
-
-
-def spreadsheet_advice(path: Path) -> str:
-    """What to say of a file that is a spreadsheet by its name, which no reader of tables opens; otherwise nothing."""
-    is_one = path.suffix.lower() in _SPREADSHEETS
-    return "is a spreadsheet; save its sheet as CSV in UTF-8, and give that file" if is_one else ""
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

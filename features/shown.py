@@ -17,12 +17,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
-from phistack.features.errors import CorpusError
 from phistack.features.hashed import hashed
 
 SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
@@ -77,29 +73,6 @@ def explained(message: str) -> str:
     return (
         f" (# stands for a name that may be a patient's; {SHOW_VARIABLE}=1 shows it)" if _HASHED.search(message) else ""
     )
-
-
-@contextmanager
-def file_names_shown(folder: Path) -> Iterator[None]:
-    """Show the names of the files of a folder, and of those in its folders, as ids in what is raised in the block.
-
-    :raises CorpusError: in place of another.
-    """
-    try:
-        yield
-    except CorpusError as error:
-        reported = str(error)
-        for file in _files_named(reported, folder):
-            reported = reported.replace(str(file), str(file.with_name(shown_id(file.stem) + file.suffix)))
-        raise CorpusError(reported) from None
-
-
-def _files_named(message: str, folder: Path) -> list[Path]:
-    """The files whose paths are in a message, those first that can hold others."""
-    if not os.path.isdir(folder) or str(folder) not in message:
-        return []
-    found = (file for pattern in ("*", "*/*") for file in folder.glob(pattern) if str(file) in message)
-    return sorted((file for file in found if not file.is_dir()), key=lambda file: -len(str(file)))
 
 
 def _shown(name: str, alphabet: re.Pattern[str], words: frozenset[str]) -> str:

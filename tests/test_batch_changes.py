@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import CorpusError, SettingsError, StorageError
@@ -26,7 +26,14 @@ def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         for i in range(300):
             file.write(json.dumps({"id": str(i), "text": f"Patient Ann{i} Hill saw Dr. Ames."}) + "\n")
     bundle = engines.bundle(tmp_path / "bundle")
-    return RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"), load=engines.quick)
+    return RunSettings(
+        tmp_path / "in.jsonl",
+        tmp_path / "out.jsonl",
+        bundle,
+        Policy.named("tag"),
+        load=engines.quick,
+        form_settings=FormatSettings(Columns(rest="keep")),
+    )
 
 
 @pytest.fixture

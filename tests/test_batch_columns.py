@@ -21,22 +21,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
-from phistack.ensemble.batch.formats.columns import treatments_of
-from phistack.ensemble.batch.formats.csv_rows import _parsed
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.columns import engine_label, treatments_of
 from phistack.ensemble.batch.reports.terminal_summary import done, held_back
+from phistack.ensemble.batch.rows import Part, open_format
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
-from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.deidentification import Policy, kind_of
+from phistack.ensemble.deidentification.kinds import name_role
 from phistack.ensemble.stacking.known import RecordSearch
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.documents import Span
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus
+from phistack.features.formats.csv_table import parsed
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
@@ -45,7 +45,8 @@ ROWS = [
     {"id": "110-01", "name": "Hill, Ann", "born": "03/12/1950", "text": "Patient Ann Hill saw Dr. Ames.", "ward": "7"},
     {"id": "110-02", "name": "Hill, Ann", "born": "03/12/1950", "text": "Seen by Dr. Pell.", "ward": "of Ann Hill"},
 ]
-NAMED = {"name": "PATIENT", "born": "DATE", "ward": "keep"}
+ID_KEPT, KEPT = (Columns(others=dict.fromkeys(names, "keep")) for names in (["id"], ["id", "group"]))
+NAMED = {"id": "keep", "name": "PATIENT", "born": "DATE", "ward": "keep"}
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +107,16 @@ def test_a_column_that_nobody_named_stops_the_run_before_the_first_note(
     with pytest.raises(CorpusError) as refused:
         deidentify(run)
     reported = str(refused.value)
-    assert "what becomes of name, born; the columns of" in reported and "are id, name, born, text, ward." in reported
-    assert "--column name=PATIENT --column born=DATE (keep" in reported
+    assert "what becomes of id, name, born; the columns of" in reported
+    assert "are id, name, born, text, ward." in reported
+    assert "--column id=ID --column name=NAME --column born=DATE (keep" in reported
     assert {path.name for path in tmp_path.iterdir()} == {name, "bundle"}
 
 
 def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines: ModuleType, tmp_path: Path) -> None:
-    rows = [{"id": str(i), "text": "Dr. Ames"} for i in range(300)]
-    run = run_over(engines, write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}]), Columns())  # type: ignore[list-item]
+    rows: list[dict[str, object]] = [{"id": str(i), "text": "Dr. Ames"} for i in range(300)]
+    source = write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}])
+    run = run_over(engines, source, ID_KEPT)
     with pytest.raises(CorpusError, match="what becomes of nick;"):
         deidentify(run)
 
@@ -121,7 +124,7 @@ def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines: ModuleT
 def test_a_line_with_a_column_that_nobody_named_is_held_back_where_it_is_met(tmp_path: Path) -> None:
     """As in a file that grew after its columns were looked at."""
     source = write(tmp_path / "in.jsonl", [{"id": "1", "text": "a"}, {"id": "2", "text": None, "nick": "Annie"}])
-    rows = list(open_format(source, tmp_path / "out.jsonl", FormatSettings()).rows())
+    rows = list(open_format(source, tmp_path / "out.jsonl", FormatSettings(ID_KEPT)).rows())
     assert [row.problem for row in rows] == ["", "it has a column that no option names"]
 
 
@@ -145,7 +148,7 @@ def test_each_column_comes_out_as_it_was_asked_for(engines: ModuleType, tmp_path
 def test_several_columns_of_text_are_read(engines: ModuleType, tmp_path: Path, name: str) -> None:
     rows = [{"id": "1", "history": "Dr. Ames", "plan": "Call Dr. Pell."}]
     source = write(tmp_path / name, rows)
-    deidentify(run_over(engines, source, Columns(texts=("plan", "history"))))
+    deidentify(run_over(engines, source, replace(ID_KEPT, texts=("plan", "history"))))
     found = read(tmp_path / ("out" + source.suffix))
     assert found == [{"id": "1", "history": "Dr. [DOCTOR]", "plan": "Call Dr. [DOCTOR]."}]
 
@@ -186,7 +189,7 @@ def test_the_column_of_the_patient_can_be_replaced_or_removed(
 ) -> None:
     rows = [{"id": i, "text": "MRN 4711, Mr. Ng.", "name": "Ng", "mrn": 4711} for i in range(2)]
     rows[1] |= {"name": "", "text": "Ng is well; 4711."}
-    columns = Columns(patient="mrn", others={"mrn": treatment, "name": "PATIENT"})
+    columns = Columns(patient="mrn", others={"id": "keep", "mrn": treatment, "name": "PATIENT"})
     summary = deidentify(run_over(engines, write(tmp_path / name, rows), columns, "number", KEY))
     written = read((tmp_path / "out").with_suffix(Path(name).suffix))
     assert not any("Ng" in str(row) for row in written), "both are of one patient"
@@ -200,7 +203,7 @@ def test_the_column_of_the_patient_can_be_replaced_or_removed(
 
 
 def test_the_column_of_the_patient_is_no_text() -> None:
-    with pytest.raises(SettingsError, match="mrn holds the patient, not a text of the note; give it a label"):
+    with pytest.raises(SettingsError, match="mrn holds the id or the patient, not a text of the note"):
         Columns(patient="mrn", others={"mrn": "redact"})
 
 
@@ -216,7 +219,7 @@ def test_a_name_of_two_letters_that_a_column_tells_is_replaced_but_for_small_let
     engines: ModuleType, tmp_path: Path, text: str, written: str
 ) -> None:
     source = write(tmp_path / "in.csv", [{"id": "1", "name": "Ng, Tam IV, MD", "text": text}])
-    deidentify(run_over(engines, source, Columns(others={"name": "PATIENT"})))
+    deidentify(run_over(engines, source, Columns(others={"id": "keep", "name": "PATIENT"})))
     assert read(tmp_path / "out.csv")[0]["text"] == written
 
 
@@ -229,7 +232,7 @@ def test_a_column_is_a_roster_of_the_patient(engines: ModuleType, tmp_path: Path
     ]
     known = {"name": "Ann Hope Castellanos", "born": "1950-03-12", "tel": "0170/5550193", "age": "45"}
     rows = [{"id": f"110-0{i}", **known, "text": text, "comment": text} for i, text in enumerate(texts)]
-    labels = {"name": "PATIENT", "born": "DATE", "tel": "PHONE", "age": "AGE"}
+    labels = {"id": "keep", "name": "NAME", "born": "DATE", "tel": "CONTACT", "age": "AGE"}
     columns = Columns(("id"), ("text", "comment"), others=labels)
     deidentify(run_over(engines, write(tmp_path / name, rows), columns))
     written = [
@@ -241,15 +244,15 @@ def test_a_column_is_a_roster_of_the_patient(engines: ModuleType, tmp_path: Path
 
 
 def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What differs from row to row is found in its own row in any format."""
-    sought = []
-    added = RecordSearch.added
+    """What differs from row to row is found in each row in any format, by one index."""
+    made = []
+    index = RecordSearch.index
 
-    def counting(self: Any, document: Any, decisions: Any, record: Any) -> Any:
-        sought.append(sum(map(len, record.values())))
-        return added(self, document, decisions, record)
+    def counting(self: Any, record: Any) -> Any:
+        made.append(sum(map(len, record.values())))
+        return index(self, record)
 
-    monkeypatch.setattr(RecordSearch, "added", counting)
+    monkeypatch.setattr(RecordSearch, "index", counting)
     notes = []
     for i in range(40):
         month, day = divmod(i, 28)
@@ -258,7 +261,7 @@ def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch
         notes.append((*columns, Part(f"{4711000 + i}", "IDNUM"), Part(text)))
     found = [[Detection((Span(0, len(p.text), p.label),) if p.label else ()) for p in parts] for parts in notes]
     known = with_column_identifiers(notes, found, RecordSearch(LabelSet.named("i2b2-2014"), "en"))
-    assert sought == [3] * 40, "a name, a date and a number"
+    assert made == [81], "a name, and the dates and numbers of 40 rows"
     for parts, (*_, in_text) in zip(notes, known, strict=True):
         there = {parts[-1].text[span.start : span.end] for span in in_text.spans}
         assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there
@@ -270,7 +273,7 @@ def test_a_policy_that_keeps_what_the_detector_saw_uncovers_no_identifier_of_a_c
     source = write(
         tmp_path / "in.csv", [{"id": "1", "name": "Ann Hill", "text": "Dr. Hill, seen by Dr. Ames. Ann fell."}]
     )
-    run = run_over(engines, source, Columns(others={"name": "PATIENT"}))
+    run = run_over(engines, source, Columns(others={"id": "keep", "name": "PATIENT"}))
     deidentify(replace(run, policy=run.policy.with_overrides({"DOCTOR": "keep"})))
     assert read(tmp_path / "out.csv")[0]["text"] == "Dr. [PATIENT], seen by Dr. Ames. [PATIENT] fell."
 
@@ -284,7 +287,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(
 ) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(CorpusError, match=reason):
-        deidentify(run_over(engines, tmp_path / name, Columns()))
+        deidentify(run_over(engines, tmp_path / name, ID_KEPT))
     assert not (tmp_path / "out.csv").exists() and not (tmp_path / "out.csv.partial").exists()
 
 
@@ -295,7 +298,7 @@ def test_the_same_person_has_one_surrogate_in_all_columns_and_files(engines: Mod
         texts = ({"text": "Patient Ann Hill came.", "plan": "Call Ann Hill."}, {"text": "HILL, ANN", "plan": ""})
         rows = [{"id": f"110-{number}{i}", "name": "Hill, Ann", **text} for i, text in enumerate(texts)]
         source = write(tmp_path / str(number) / f"in{suffix}", rows)
-        columns = Columns(texts=("text", "plan"), others={"name": "PATIENT"})
+        columns = Columns(texts=("text", "plan"), others={"id": "keep", "name": "PATIENT"})
         deidentify(run_over(engines, source, columns, "surrogate", KEY))
         for row in read(source.with_name("out" + suffix)):
             last, first = str(row["name"]).split(", ")
@@ -311,7 +314,7 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines: ModuleType, t
     born, seen = datetime.date(1950, 3, 12), datetime.datetime(2019, 3, 12, 10, 30)
     row = {"id": 1, "mrn": 4711, "born": born, "seen": seen, "text": "MRN 47-11", "weight": 80.5}
     source = write(tmp_path / "in.parquet", [row, {**row, "mrn": None, "born": None}])
-    others = {"mrn": "MEDICALRECORD", "born": "DATE", "seen": "DATE", "weight": "keep"}
+    others = {"id": "keep", "mrn": "MEDICALRECORD", "born": "DATE", "seen": "DATE", "weight": "keep"}
     summary = deidentify(run_over(engines, source, Columns(others=others), "mask"))
     assert read(tmp_path / "out.parquet") == [
         {"id": 1, "mrn": "****", "born": "*" * 10, "seen": "*" * 19, "text": "MRN *****", "weight": 80.5},
@@ -321,7 +324,9 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines: ModuleType, t
     first, listed = '{"id": 1, "mrn": 4711, "text": null}', '{"id": 2, "mrn": [1], "text": ""}'
     last = '{"mrn": null, "text": "", "id": 3}'
     (tmp_path / "in.jsonl").write_text(f"{first}\n{listed}\n{last}\n")
-    summary = deidentify(run_over(engines, tmp_path / "in.jsonl", Columns(others={"mrn": "MEDICALRECORD"}), "mask"))
+    summary = deidentify(
+        run_over(engines, tmp_path / "in.jsonl", Columns(others={"id": "keep", "mrn": "MEDICALRECORD"}), "mask")
+    )
     assert (tmp_path / "out.jsonl").read_text() == first.replace("4711", '"****"') + f"\n{last}\n"
     assert held_back(summary) == [
         "1 note held back: mrn is neither a string nor a number; remove the column with --column NAME=remove"
@@ -333,7 +338,7 @@ def test_values_that_have_no_text_are_refused_before_the_first_note(engines: Mod
     with pytest.raises(
         CorpusError, match=r"list .* holds list<.*>, which cannot be de-identified; give --column list=remove"
     ):
-        deidentify(run_over(engines, source, Columns(others={"list": "redact"})))
+        deidentify(run_over(engines, source, Columns(others={"id": "keep", "list": "redact"})))
     assert not (tmp_path / "out.parquet.partial").exists()
 
 
@@ -344,7 +349,7 @@ def test_what_pandas_noted_of_a_column_goes_with_it(engines: ModuleType, tmp_pat
     table = pyarrow.table({"id": ["1"], "text": ["Dr. Ames"], "secret": ["Ann"]})
     notes = {"pandas": json.dumps({"columns": [{"name": "secret"}]}), "made by": "a test"}
     parquet.write_table(table.replace_schema_metadata(notes), tmp_path / "in.parquet")
-    deidentify(run_over(engines, tmp_path / "in.parquet", Columns(others={"secret": "remove"})))
+    deidentify(run_over(engines, tmp_path / "in.parquet", Columns(others={"id": "keep", "secret": "remove"})))
     assert parquet.read_schema(tmp_path / "out.parquet").metadata == {b"made by": b"a test"}
     assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
 
@@ -358,11 +363,11 @@ def test_annotations_never_pass_and_what_was_converted_comes_out_readable(
     assert phistack("convert", tmp_path / "notes.jsonl", tmp_path / "in.jsonl", "--to", "jsonl")[0] == 0
     with (tmp_path / "in.jsonl").open("a") as file:
         file.write(json.dumps(quoting) + "\n")
-    deidentify(run_over(engines, tmp_path / "in.jsonl", Columns()))
+    deidentify(run_over(engines, tmp_path / "in.jsonl", KEPT))
     assert read(tmp_path / "out.jsonl") == [{"id": id, "group": "p", "text": "Dr. [DOCTOR]"} for id in "12"]
     assert [note.text for note in read_corpus(tmp_path / "out.jsonl").documents] == ["Dr. [DOCTOR]"] * 2
     with pytest.raises(SettingsError, match="spans belong to the text before de-identification"):
-        Columns(others={"spans": "keep"})
+        Columns(others={"id": "keep", "spans": "keep"})
 
 
 @pytest.mark.parametrize(
@@ -379,7 +384,9 @@ def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(
 ) -> None:
     (tmp_path / "in.jsonl").write_text(line, newline="")
     form = open_format(
-        tmp_path / "in.jsonl", tmp_path / "out.jsonl", FormatSettings(Columns(others={"a": "remove", "b": "remove"}))
+        tmp_path / "in.jsonl",
+        tmp_path / "out.jsonl",
+        FormatSettings(Columns(others={"id": "keep", "a": "remove", "b": "remove"})),
     )
     assert form.encode([(row, row.texts) for row in form.rows()]).decode() == expected
 
@@ -387,7 +394,7 @@ def test_of_a_json_line_the_rest_stays_byte_for_byte_where_members_are_removed(
 def test_of_a_csv_file_the_rest_stays_byte_for_byte_where_columns_are_removed(tmp_path: Path) -> None:
     content = '\ufeffa;"text";b;id;c\r\nx;"Seen;""ok""";"1;\r\n2";1; 007 \r\n\r\n;;;2;"q"'
     (tmp_path / "in.csv").write_text(content, newline="")
-    others = {"a": "remove", "b": "remove", "c": "keep"}
+    others = {"a": "remove", "b": "remove", "c": "keep", "id": "keep"}
     form = open_format(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(Columns(others=others)))
     written = form.encode([(row, row.texts) for row in form.rows()]).decode()
     assert written == '\ufeff"text";id;c\r\n"Seen;""ok""";1; 007 \r\n\r\n;2;"q"'
@@ -428,7 +435,7 @@ def test_only_what_is_kept_comes_out(
     if broken:
         lines = source.read_bytes().splitlines()
         source.write_bytes(b"".join(line[: -3 * (i in broken) or None] + b"\n" for i, line in enumerate(lines)))
-    run = run_over(engines, source, Columns(others=dict(zip(names, treatments, strict=True))), policy)
+    run = run_over(engines, source, Columns(others={"id": "keep", **dict(zip(names, treatments, strict=True))}), policy)
     summary = deidentify(run)
     assert summary.quarantined == len(broken)
     written = read(run.target)
@@ -476,13 +483,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_a
     [
         ({"ward": "kepp"}, r"--column ward=kepp: .* \(did you mean keep\?\)"),
         ({"ward": "PATIANT"}, r"--column ward=PATIANT: .* \(did you mean PATIENT\?\)"),
-        ({"wrad": "keep"}, r"no column wrad \(did you mean ward\?\); the columns of .* are id, name, .*--column"),
+        ({"wrad": "keep"}, r"no column wrad \(did you mean ward\?\); it has id, name, .*--column"),
     ],
 )
 def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(
     engines: ModuleType, tmp_path: Path, given: Any, message: Any
 ) -> None:
-    others = {"name": "PATIENT", "born": "DATE", **given}
+    others = {"id": "keep", "name": "PATIENT", "born": "DATE", **given}
     with pytest.raises((SettingsError, CorpusError), match=message):
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=others)))
 
@@ -498,7 +505,7 @@ def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(
 def test_a_missing_column_is_reported_with_those_that_are_there_and_the_option(
     engines: ModuleType, tmp_path: Path, columns: Any, option: Any
 ) -> None:
-    with pytest.raises(CorpusError, match=f"are id, name, born, text, ward: name the right one with {option}"):
+    with pytest.raises(CorpusError, match=f"it has id, name, born, text, ward: name the right one with {option}"):
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), columns))
 
 
@@ -511,7 +518,7 @@ def test_treatments_are_read_as_they_are_written() -> None:
 
 def test_the_id_may_tell_the_patient_by_itself(engines: ModuleType, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", [{"id": "7", "text": "Dr. Ames"}])
-    summary = deidentify(run_over(engines, source, Columns(patient="id")))
+    summary = deidentify(run_over(engines, source, replace(ID_KEPT, patient="id")))
     assert "1 column kept as it is: id;" in done(summary, tmp_path / "out.csv")
 
 
@@ -529,7 +536,7 @@ def test_it_is_said_where_no_column_tells_the_patient(
 ) -> None:
     rows = [{"id": "1", "text": "", "group": "p"}]
     with caplog.at_level(logging.WARNING, "phistack"):
-        deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
+        deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), KEPT))
         assert caplog.text == ""
         deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED)))
     assert (
@@ -571,7 +578,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\n".join(BAD[name]) + b"\n")
-    run = run_over(engines, tmp_path / name, Columns(), timeout=0.2)
+    run = run_over(engines, tmp_path / name, ID_KEPT if name == "in.csv" else KEPT, timeout=0.2)
     summary = deidentify(RunSettings(**{**vars(run), "load": engines.faulty}))
     reported = held_back(summary)
     assert sum(int(line.split()[0]) for line in reported) == summary.quarantined > 3
@@ -595,7 +602,7 @@ def test_a_record_is_read_by_the_grammar_or_not_at_all(record: str) -> None:
     """The grammar of RFC 4180 by itself, for whole records of one comma-separated line of fields."""
     field = r'(?:"(?:[^"]|"")*"|[^",\r\n]*)'
     whole = re.fullmatch(rf"({field}(?:,{field})*)\r?\n?", record)
-    read = _parsed(record, ",")
+    read = parsed(record, ",")
     assert (read is None) == (whole is None)
     if read is not None:
         assert ",".join(read.spelled) + read.end == record
@@ -607,7 +614,7 @@ def test_a_record_is_read_by_the_grammar_or_not_at_all(record: str) -> None:
 def test_a_field_of_many_megabytes_takes_no_step_for_each_character() -> None:
     record = '1,"' + "Nothing to report.\n" * 500_000 + '",x\n'
     begin = time.process_time()
-    read = _parsed(record, ",")
+    read = parsed(record, ",")
     assert read is not None and len(read.values) == 3
     assert time.process_time() - begin < 0.3
 
@@ -617,7 +624,9 @@ def test_csv_written_again_is_csv(tmp_path: Path) -> None:
     written = io.StringIO()
     csv.writer(written).writerows([("id", "text", "name"), ("1", "a", 'Hill, "Ann"')])
     (tmp_path / "in.csv").write_text(written.getvalue(), newline="")
-    form = open_format(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(Columns(others={"name": "PATIENT"})))
+    form = open_format(
+        tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(Columns(others={"id": "keep", "name": "PATIENT"}))
+    )
     pairs = [(row, ["a,b", "[PATIENT]"] if row.parts else []) for row in form.rows()]
     assert list(csv.reader(io.StringIO(form.encode(pairs).decode()))) == [
         ["id", "text", "name"], ["1", "a,b", "[PATIENT]"],
@@ -629,10 +638,10 @@ def test_csv_written_again_is_csv(tmp_path: Path) -> None:
     [
         (
             ",id,text",
-            "what becomes of 1 columns; the columns of {} are id, text and one without a name. .* --column =remove",
+            "what becomes of 1 column; the columns of {} are id, text and one without a name. .* --column =remove",
         ),
-        ("id,text,Ann Hill came in with a cough today", "what becomes of 1 columns; .* are 3 that do not look like"),
-        ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=PATIENT'"),
+        ("id,text,Ann Hill came in with a cough today", "what becomes of 1 column; .* are 3 that do not look like"),
+        ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=NAME'"),
     ],
 )
 def test_names_are_reported_only_where_all_look_like_names(
@@ -641,7 +650,7 @@ def test_names_are_reported_only_where_all_look_like_names(
     """In a file without a header a note stands there."""
     (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
     with pytest.raises(CorpusError, match=reported.format(tmp_path / "in.csv")) as refused:
-        deidentify(run_over(engines, tmp_path / "in.csv", Columns()))
+        deidentify(run_over(engines, tmp_path / "in.csv", ID_KEPT))
     assert "cough" not in str(refused.value)
 
 
@@ -674,6 +683,7 @@ def test_identifiers_in_the_names_of_files_are_counted(engines: ModuleType, tmp_
     (tmp_path / "notes" / "Ann_Hill.txt").write_text("Patient Ann Hill.")
     (tmp_path / "notes" / "1.txt").write_text("Patient Ann Hill.")
     summary = deidentify(run_over(engines, tmp_path / "notes", Columns()))
+    assert "; 2 file names kept as they are; 1 identifier" in done(summary, tmp_path / "out")
     assert "1 identifier may still be there, 1 of them in the names of files (see" in done(summary, Path("x"))
     assert audit_run(tmp_path / "out").problems == ()
 
@@ -689,7 +699,7 @@ def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_or
         "phistack.ensemble.batch.runner.meter", lambda _: nullcontext(lambda n, share, q: shares.append(share))
     )
     rows = [{"id": i, "text": "Dr. Ames"} for i in range(400)]
-    deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), Columns()))
+    deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), ID_KEPT))
     assert len(shares) > 2 and shares == sorted(shares) and shares[0] < 0.5 and shares[-1] == pytest.approx(1)
 
 
@@ -714,3 +724,61 @@ def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines: ModuleTyp
     run.target.unlink()
     with pytest.raises(SettingsError, match=r"/out.csv.run is already there; remove it or give"):
         deidentify(other)
+
+
+@EACH_FORMAT
+def test_a_pseudonym_is_one_code_in_every_row_and_run_and_is_sought_in_the_texts(
+    engines: ModuleType, tmp_path: Path, name: str
+) -> None:
+    mrns: list[object] = [4711, 4712, 4711]
+    rows = [{"id": f"n{i}", "mrn": mrn, "text": f"MRN {mrn}, of Ann."} for i, mrn in enumerate(mrns)]
+    columns = Columns(patient="mrn", others={"id": "keep", "mrn": "pseudonym"})
+    run = run_over(engines, write(tmp_path / name, rows), columns, "tag", KEY)
+    summary = deidentify(run)
+    codes = [row["mrn"] for row in read(run.target)]
+    assert codes[0] == codes[2] != codes[1] and all(re.fullmatch("[0-9a-f]{16}", str(code)) for code in codes)
+    assert [row["text"] for row in read(run.target)] == ["MRN [IDNUM], of Ann."] * 3
+    assert "; 1 column kept as it is: id; 1 column replaced by codes: mrn; " in done(summary, run.target)
+    assert audit_run(run.target).problems == ()
+    again = replace(run, target=tmp_path / f"again{run.target.suffix}", policy=Policy.named("remove"))
+    deidentify(again)
+    assert [row["mrn"] for row in read(again.target)] == codes, "whatever the policy"
+    other = replace(run, target=tmp_path / f"other{run.target.suffix}", key=b"another-key-of-16")
+    deidentify(other)
+    assert {row["mrn"] for row in read(other.target)}.isdisjoint(codes)
+    with pytest.raises(SettingsError, match="--column mrn=pseudonym makes codes with a secret key; give --key-file"):
+        deidentify(replace(run, target=tmp_path / f"none{run.target.suffix}", key=None))
+
+
+def test_a_pseudonym_of_nothing_is_nothing_and_17_and_17_0_are_one(engines: ModuleType, tmp_path: Path) -> None:
+    lines = [{"id": i, "mrn": mrn, "text": ""} for i, mrn in enumerate([17, 17.0, "17", "", None])]
+    source = write(tmp_path / "in.jsonl", lines)
+    columns = Columns(patient="mrn", others={"id": "pseudonym", "mrn": "pseudonym"})
+    run = run_over(engines, source, columns, "tag", KEY)
+    deidentify(run)
+    written = read(run.target)
+    assert len({row["mrn"] for row in written[:3]}) == 1 and [row["mrn"] for row in written[3:]] == ["", None]
+    assert len({row["id"] for row in written}) == 5
+
+
+@EACH_FORMAT
+def test_the_id_may_be_replaced_or_removed(engines: ModuleType, tmp_path: Path, name: str) -> None:
+    for treatment in ("ID", "remove"):
+        (tmp_path / treatment).mkdir()
+        source = write(tmp_path / treatment / name, [{"id": f"{i}-01", "text": "Dr. Ames"} for i in range(3)])
+        run = run_over(engines, source, Columns(others={"id": treatment}), "remove")
+        assert deidentify(run).notes == 3
+        assert [row.get("id", "none") for row in read(run.target)] == ["" if treatment == "ID" else "none"] * 3
+        assert audit_run(run.target).problems == ()
+
+
+@pytest.mark.parametrize("labels", LabelSet.names())
+def test_names_that_hold_for_all_engines_are_labels_of_each(labels: str) -> None:
+    label_set = LabelSet.named(labels)
+    kinds = {"NAME": {"PERSON"}, "DATE": {"DATE"}, "ID": {"ID"}, "AGE": {"AGE"}, "CONTACT": {"PHONE", "EMAIL", "URL"}}
+    for name, expected in kinds.items():
+        label = engine_label(name, label_set)
+        assert kind_of(label, labels) in expected or (label == name and label not in label_set)
+        assert not name_role(label) and engine_label(label_set.labels[0], label_set) == label_set.labels[0]
+    assert engine_label("ID", LabelSet.named("i2b2-2014")) == "IDNUM"
+    assert engine_label("LOCATION", LabelSet.named("meddocan")) == "CALLE"

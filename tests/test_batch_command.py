@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,14 +43,15 @@ def test_notes_come_out_and_the_audit_agrees(bundle: Any, tmp_path: Path) -> Non
     lines = [{"note": str(i), "who": "p", "body": body} for i, body in enumerate(bodies)]
     lines += [{"note": "empty", "who": "q", "body": ""}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    columns = ("--id-column", "note", "--text-column", "body", "--patient-column", "who")
+    columns = ("--id-column", "note", "--text-column", "body", "--patient-column", "who", "--column", "note=keep")
     out = tmp_path / "out.jsonl"
-    more = ("--strategy", "DATE=surrogate", *columns)
+    more = ("--strategy", "DATE=surrogate", "--column", "who=pseudonym", *columns)
     key = "8f3a5c1e9b7d2f4068acbd13579e2460"
     done = phistack("deidentify", tmp_path / "in.jsonl", out, "--model", bundle, *more, key=key)
     assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["note"] for line in written] == [line["note"] for line in lines]
+    assert len({line["who"] for line in written}) == 2 and re.fullmatch("[0-9a-f]{16}", written[0]["who"])
     assert all("Dr. [DOCTOR] on" in line["body"] and "05/11/2018" not in line["body"] for line in written[:-1])
     assert len({line["body"] for line in written[:-1]}) == 1, "one patient, one shift"
     audited = phistack("audit", out, key=key)
@@ -61,6 +63,8 @@ def test_notes_come_out_and_the_audit_agrees(bundle: Any, tmp_path: Path) -> Non
 
 def test_a_quarantined_note_makes_the_status_3_and_says_how_many(bundle: Any, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b'{"id": "1", "text": "Dr. Alder"}\n{"id": "2", "text": "\xff secret"}\n')
-    done = phistack("deidentify", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--model", bundle)
+    done = phistack(
+        "deidentify", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--model", bundle, "--column", "id=keep"
+    )
     assert done.returncode == 3 and "1 of 2 notes are in quarantine" in done.stderr
     assert "secret" not in done.stderr + done.stdout + (tmp_path / "out.jsonl").read_text()

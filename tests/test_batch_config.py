@@ -20,7 +20,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phistack: Phistack) -
         runs.append(settings)
         return Summary(
             notes=0, quarantined=0, with_phi=0, by_label={}, by_strategy={}, unresolved=0, by_reason={},
-            second_pass={}, still_there={}, input=None, words_to_review=0, settings={"columns": {}},
+            second_pass={}, still_there={}, input=None, words_to_review=0, settings={"columns": {}, "form": "csv"},
         )  # fmt: skip
 
     monkeypatch.setattr("phistack.ensemble.batch.deidentify", keep)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import MissingResourceError, SettingsError
 
@@ -24,12 +24,13 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import batch_engines
-from phistack.ensemble.batch import RunSettings, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
 from phistack.ensemble.deidentification import Policy
 source, target, bundle, jobs, load = sys.argv[1:]
 if __name__ == "__main__":
     deidentify(RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
-                           jobs=int(jobs), load=getattr(batch_engines, load)))
+                           jobs=int(jobs), load=getattr(batch_engines, load),
+                       form_settings=FormatSettings(Columns(rest="keep"))))
 """
 N_NOTES = 400
 
@@ -41,7 +42,16 @@ def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     write(tmp_path / "in.jsonl", {})
     bundle = engines.bundle(tmp_path / "bundle")
     target, policy = tmp_path / "out.jsonl", Policy.named("number")
-    return RunSettings(tmp_path / "in.jsonl", target, bundle, policy, b"0123456789abcdef", jobs=2, load=engines.slow)
+    return RunSettings(
+        tmp_path / "in.jsonl",
+        target,
+        bundle,
+        policy,
+        b"0123456789abcdef",
+        jobs=2,
+        load=engines.slow,
+        form_settings=FormatSettings(Columns(rest="keep")),
+    )
 
 
 def write(path: Any, special: Any) -> None:

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.batch.formats.columns import Columns
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import FormatSettings, Row
+from phistack.ensemble.batch.columns import Columns
+from phistack.ensemble.batch.rows import TABLES, FormatSettings, Row, open_format
+from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError
-from phistack.features.formats import read_corpus
+from phistack.features.formats import FORMATS, read_corpus, write_corpus
+from phistack.features.labels import LabelSet
 
 NAMED = FormatSettings(Columns("note", ("body",), rest="keep"))
 needs_pyarrow = pytest.mark.skipif(util.find_spec("pyarrow") is None, reason="pyarrow is not installed")
@@ -30,7 +32,7 @@ def rewritten(
     form = open_format(path, target, settings, name)
     rows = list(form.rows())
     pairs = [(row, [change(text) for text in row.texts]) for row in rows if not row.problem]
-    form.assemble([form.encode(pairs[:2]), form.encode([]), form.encode(pairs[2:])], target)
+    form.table.assemble([form.encode(pairs[:2]), form.encode([]), form.encode(pairs[2:])], target)
     return rows
 
 
@@ -235,7 +237,7 @@ def test_a_damaged_row_group_is_left_out_and_the_others_are_read(tmp_path: Path)
 def test_a_missing_or_doubled_column_is_reported(tmp_path: Path) -> None:
     for header in ("note,text", "note,body,body", "body", "note,body,group,group"):
         (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
-        with pytest.raises(CorpusError, match=r"there is no column|more than once"):
+        with pytest.raises(CorpusError, match=r"has no column|more than once"):
             rewritten(tmp_path / "in.csv", tmp_path / "out.csv")
     (tmp_path / "in.parquet").write_bytes(b"no parquet")
     with pytest.raises(CorpusError, match="not a Parquet file"):
@@ -285,11 +287,17 @@ def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path: Path) -> None:
 
 def test_an_input_of_no_known_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "notes.docx").write_bytes(b"")
-    for path, message in (("empty", "no notes"), ("notes.docx", "a known format"), ("none", "no file or folder")):
+    for name in ("notes.docx", "notes.abc"):
+        (tmp_path / name).write_bytes(b"")
+    for path, message in (
+        ("empty", "no notes"),
+        ("notes.docx", "save it as plain text"),
+        ("notes.abc", "a known format"),
+        ("none", "no file or folder"),
+    ):
         with pytest.raises(CorpusError, match=message):
             open_format(tmp_path / path, tmp_path / "out", NAMED)
-    with pytest.raises(SettingsError, match="no format of input"):
+    with pytest.raises(CorpusError, match="there is no format named docx"):
         open_format(tmp_path / "notes.docx", tmp_path / "out", NAMED, "docx")
 
 
@@ -325,7 +333,7 @@ def test_a_column_of_patients_that_was_named_must_be_there(tmp_path: Path) -> No
     """A slip in its name would make every note a patient of its own, and surrogates would not fit together."""
     named = FormatSettings(Columns("note", ("body",), "subject", rest="keep"))
     (tmp_path / "in.csv").write_text("note,body,group\n1,a,p\n")
-    with pytest.raises(CorpusError, match=r"there is no column subject; .* --patient-column"):
+    with pytest.raises(CorpusError, match=r"has no column subject; .* --patient-column"):
         rewritten(tmp_path / "in.csv", tmp_path / "out.csv", named)
     (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "a"}\n{"note": "2", "body": "a", "subject": null}\n')
     rows = rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl", named)
@@ -375,3 +383,61 @@ def test_a_single_brat_file_becomes_a_single_file(tmp_path: Path) -> None:
     (tmp_path / "in.ann").write_text("T1\tDOCTOR 4 8\tAmes\n")
     rewritten(tmp_path / "in.txt", tmp_path / "out.txt")
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "in.ann", "out.txt"}
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name not in TABLES])
+def test_every_format_of_notes_comes_out_in_the_same_form_with_the_new_text_and_no_spans(
+    tmp_path: Path, format: str
+) -> None:
+    label = "FECHAS" if format == "meddocan" else "DATE"
+    spans = () if format == "text" else (Span(4, 8, label),)
+    notes = (Document("110-01", "Dr. Ames\nsaw café", spans, "110"), Document("110-02", "x ]]> y", (), "110"))
+    labels = LabelSet.named("meddocan" if format == "meddocan" else "i2b2-2014")
+    source, target = tmp_path / f"in.{format}", tmp_path / f"out.{format}"
+    write_corpus(Corpus(notes, labels), source, format=format)
+    rows = rewritten(source, target, FormatSettings(), name=format)
+    assert [(row.id, row.patient, row.texts) for row in rows] == [(d.id, "110", (d.text,)) for d in notes]
+    assert [dict(row.kept) for row in rows] == [{row.kept[0][0]: row.id} for row in rows]
+    read = read_corpus(target, format=format)
+    assert [(d.id, d.group, d.text, d.spans) for d in read.documents] == [
+        (d.id, "110", d.text.upper(), ()) for d in notes
+    ]
+    with pytest.raises(CorpusError, match=r"must be given as a file|there is no file|holds no notes"):
+        open_format(tmp_path if FORMATS[format].single_file else tmp_path / "none", target, FormatSettings(), format)
+
+
+def test_one_note_of_a_file_that_cannot_be_read_or_written_stops_no_other(tmp_path: Path) -> None:
+    lines = ["-DOCSTART-", '# id = "1"', '# text = "Ann"', "", "-DOCSTART-", '# id = "2"', '# text = "Bo"', "Ann 0 3 O"]
+    (tmp_path / "in.conll").write_text("\n".join(lines))
+    rows = rewritten(tmp_path / "in.conll", tmp_path / "out.conll", FormatSettings())
+    assert [(row.id, row.texts) for row in rows] == [("1", ("Ann",)), ("2", ("Bo",))], "no span is read"
+    form = open_format(tmp_path / "in.conll", tmp_path / "x.conll", FormatSettings())
+    with pytest.raises(CorpusError, match="lone surrogate"):
+        form.encode([(rows[0], ["\ud800"])])
+    (tmp_path / "in.conll").write_text("\n".join([*lines, "a word without a tag"]))
+    with pytest.raises(CorpusError, match=r"in.conll, line 9, is not a word with its BIO tag"):
+        list(open_format(tmp_path / "in.conll", tmp_path / "x", FormatSettings()).rows())
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in"])
+def test_an_input_in_another_encoding_is_refused_after_its_first_rows(tmp_path: Path, name: str) -> None:
+    line = {"in.csv": "{},García\n", "in.jsonl": '{{"note": "{}", "body": "García"}}\n'}.get(name, "García {}")
+    lines = [line.format(i) for i in range(3000)]
+    if name == "in":
+        (tmp_path / name).mkdir()
+        for i, text in enumerate(lines[:20]):
+            (tmp_path / name / f"{i}.txt").write_bytes(text.encode("cp1252"))
+    else:
+        header = "note,body\n" * (name == "in.csv")
+        (tmp_path / name).write_bytes((header + "".join(lines)).encode("cp1252"))
+    settings = FormatSettings(Columns() if name == "in" else NAMED.columns)
+    ways = "convert it to UTF-8$" if name == "in.jsonl" else "convert .* or give --encoding cp1252"
+    with pytest.raises(CorpusError, match=f"another encoding than utf-8: [0-9]+ of its first [0-9]+ notes .*; {ways}"):
+        open_format(tmp_path / name, tmp_path / "out", settings).refuse_other_encoding()
+    if name != "in.jsonl":
+        open_format(tmp_path / name, tmp_path / "out", replace(settings, encoding="cp1252")).refuse_other_encoding()
+
+
+def test_some_rows_in_another_encoding_do_not_stop_a_run(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes("note,body\n1,García\n".encode() + "".join("2,é\n" * 9).encode("cp1252"))
+    open_format(tmp_path / "in.csv", tmp_path / "out", NAMED).refuse_other_encoding()

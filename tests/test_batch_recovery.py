@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.journal import Journal
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import MissingResourceError, PhistackError, StorageError
@@ -29,12 +29,13 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import batch_engines
-from phistack.ensemble.batch import RunSettings, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import PhistackError
 source, target, bundle, jobs, load = sys.argv[1:]
 settings = RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
-                       jobs=int(jobs), load=getattr(batch_engines, load))
+                       jobs=int(jobs), load=getattr(batch_engines, load),
+                       form_settings=FormatSettings(Columns(rest="keep")))
 if __name__ == "__main__":
     try:
         deidentify(settings)
@@ -52,7 +53,13 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
             file.write(json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "text": text}) + "\n")
     bundle, policy = engines.bundle(tmp_path / "bundle"), Policy.named("number")
     return RunSettings(
-        tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, policy, b"0123456789abcdef", load=engines.slow
+        tmp_path / "in.jsonl",
+        tmp_path / "out.jsonl",
+        bundle,
+        policy,
+        b"0123456789abcdef",
+        load=engines.slow,
+        form_settings=FormatSettings(Columns(rest="keep")),
     )
 
 

@@ -17,10 +17,10 @@ import pytest
 
 from phistack.ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
 from phistack.ensemble.batch.commands import key_from, policy_from
-from phistack.ensemble.batch.formats.rows import FormatSettings, Part
 from phistack.ensemble.batch.journal import DoneChunk, Journal
 from phistack.ensemble.batch.lock import locked
 from phistack.ensemble.batch.reports.audit import _START, _link
+from phistack.ensemble.batch.rows import FormatSettings, Part
 from phistack.ensemble.batch.settings import read_struck
 from phistack.ensemble.batch.workers.job import NoteInput
 from phistack.ensemble.deidentification import Policy
@@ -122,7 +122,7 @@ def test_a_note_that_fails_waits_or_cannot_be_read_goes_to_quarantine_and_the_ot
     assert found == [
         {"id": "100-02", "place": "line 2"},
         {"id": "101-01", "place": "line 4", "reason": "it took longer than 0.2 seconds"},
-        {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 25 of the line"},
+        {"id": "line 6", "place": "line 6", "reason": "not UTF-8 at byte 25 of the record"},
     ]
     reported = b"".join(path.read_bytes() for path in run.reports.iterdir())
     assert not any(word in reported for word in (b"FAIL", b"WAIT", b"secret", b"quotes", b"Dr."))
@@ -166,7 +166,7 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(
     folder.mkdir()
     (folder / "1.txt").write_text("Dr. Ames")
     run = replace(run, source=folder, target=tmp_path / "out", form_settings=FormatSettings(encoding="ascii"))
-    from phistack.ensemble.batch.formats.recognise import open_format
+    from phistack.ensemble.batch.rows import open_format
     from phistack.ensemble.batch.store import Store
     from phistack.ensemble.batch.workers.job import NoteResult
 
@@ -344,7 +344,7 @@ def test_an_output_that_does_not_read_as_written_is_not_published(
     def spoil(self: Any, chunks: Any, target: Any) -> None:
         target.write_bytes(b"".join(chunks).replace(b"saw", b"SAW"))
 
-    monkeypatch.setattr("phistack.ensemble.batch.formats.json_lines.JsonLines.assemble", spoil)
+    monkeypatch.setattr("phistack.features.formats.jsonl.JsonTable.assemble", spoil)
     with pytest.raises(StorageError, match="does not read as it was written"):
         deidentify(run)
     assert not run.target.exists()

@@ -72,11 +72,11 @@ def test_what_is_right_as_often_as_it_says_has_no_error_and_what_is_sure_and_wro
 
 def test_members_are_judged_on_what_they_proposed_and_the_stack_on_everything() -> None:
     gold, other = Span(0, 4, "DATE"), Span(0, 4, "CITY")
-    votes = {name: Candidate(gold, name, 0.9) for name in ("regex", "crf", "said again")}
+    votes = {name: Candidate(gold, name, 0.9) for name in ("regex", "crf", "repeated mention")}
     decisions = [
         Decision(gold, 0.7, True, (votes["regex"], votes["crf"])),
         Decision(other, 0.2, False, (Candidate(other, "crf", 0.3),)),
-        Decision(Span(5, 8, "DATE"), 0.6, True, (votes["said again"],)),
+        Decision(Span(5, 8, "DATE"), 0.6, True, (votes["repeated mention"],)),
     ]
     found = calibrations_of([Document("n", "x" * 9, (gold,))], [decisions], ("regex", "crf"))
     assert {name: (c.n, c.bins[0].said, c.bins[0].right.value) for name, c in found.items()} == {

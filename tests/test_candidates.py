@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.stacking.candidates import PooledCandidate, chosen_spans, non_overlapping, pooled
+from phistack.ensemble.stacking.candidates import PooledCandidate, chosen_spans, pooled
 from phistack.features.documents import Document, Span
 from phistack.features.plain_view import plain_view
+from phistack.features.ranges import non_overlapping
 from phistack.submodels.base import Candidate
 
 spans = st.builds(

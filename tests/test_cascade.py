@@ -309,6 +309,7 @@ def test_the_commands_can_be_told_to_read_every_line(
         for option, expected in (("--no-cascade", False), ("--cascade", True)):
             asked.clear()
             paths = [str(tmp_path / "in.jsonl"), *(str(tmp_path / f"{option}-{name}") for name in out)]
+            paths += ["--column=id=keep", "--column=group=keep"] if command == "deidentify" else []
             result = CliRunner().invoke(app, [command, *paths, "--model", str(trained[1]), option])
             assert result.exit_code == 0, result.output
             assert bool(asked) is expected, (command, option)

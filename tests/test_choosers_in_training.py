@@ -97,7 +97,7 @@ def test_no_note_is_judged_by_a_machine_that_saw_its_patient() -> None:
 
 def test_what_no_submodel_proposed_is_no_candidate_of_the_regression() -> None:
     pools, documents = candidates(20)
-    again = Decision(Span(55, 60, "DATE"), 0.9, True, (Candidate(Span(55, 60, "DATE"), "said again", 1.0),))
+    again = Decision(Span(55, 60, "DATE"), 0.9, True, (Candidate(Span(55, 60, "DATE"), "repeated mention", 1.0),))
     with_repeats = [[*pool, again] for pool in pools]
     plain, other = (LogOddsRegression(MEMBERS).fit(some, documents) for some in (pools, with_repeats))
     assert plain.out_of_fold_ == other.out_of_fold_

@@ -70,7 +70,8 @@ def test_a_key_without_entropy_is_refused(phistack: Phistack, tmp_path: Path, ke
 def test_a_strategy_may_be_given_its_string_as_the_message_says(phistack: Phistack, tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text(json.dumps({"id": "1", "text": "Seen by Dr. Hartley."}))
     (tmp_path / "release.toml").write_text('[strategies]\nDOCTOR = "substitute"\n[substitutes]\nDOCTOR = "Dr. X"\n')
-    given = ("deidentify", tmp_path / "notes.jsonl", tmp_path / "out.jsonl", "--model", "english")
+    options = ("--model", "english", "--column", "id=keep")
+    given = ("deidentify", tmp_path / "notes.jsonl", tmp_path / "out.jsonl", *options)
     status, _, error = phistack(*given, "--strategy", "DOCTOR=substitute")
     assert status == 1 and "--substitute DOCTOR=STRING" in error.splitlines()[-1]
     assert phistack(*given, "--strategy", "DOCTOR=substitute", "--substitute", "DOCTOR=A. N. Other")[0] == 0

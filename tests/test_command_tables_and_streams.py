@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.columns import Columns
+from phistack.ensemble.batch.rows import FormatSettings, open_format
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.groups import ReadingOptions
 from phistack.ensemble.tasks.training import train_bundle
@@ -78,12 +78,12 @@ def piped(phistack: Phistack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
     """Run a command with something on its standard input."""
 
     def run(content: Any, *arguments: Any) -> Any:
-        files._standard_input.cache_clear()
+        files.standard_input.cache_clear()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         return phistack(*arguments)
 
     yield run
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
 
 
 def test_every_command_that_reads_notes_takes_their_format_and_columns() -> None:
@@ -125,7 +125,7 @@ def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending: str, texts: l
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"notes.{ending}"
         write_corpus(Corpus(documents, LabelSet.named("nut")), path, format=ending.removesuffix(".gz"))
-        rows = [row for row in open_format(path, path, FormatSettings()).rows() if row.is_note]
+        rows = [row for row in open_format(path, path, FormatSettings(Columns(rest="keep"))).rows() if row.is_note]
         assert [(row.id, row.texts, row.patient) for row in rows] == [(d.id, (d.text,), d.group) for d in documents]
         assert read_corpus(path).documents == documents
 
@@ -167,7 +167,7 @@ def test_the_ending_of_the_output_tells_its_format(phistack: Phistack, tmp_path:
     first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
     assert phistack("synthesize", first, "--documents", 3)[0] == 0
     assert phistack("convert", first, second)[0] == 0
-    assert recognise(second)[0].name == ending.removesuffix(".gz")
+    assert recognise(second).format.name == ending.removesuffix(".gz")
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -195,11 +195,11 @@ def test_lines_are_annotated_through_pipes_in_the_format_of_the_input(piped: Cal
 @pytest.mark.parametrize(
     ("content", "arguments", "reported"),
     [
-        (b'{"id": "1", "text', ("convert", "-", "-", "--to", "jsonl"), "/dev/stdin, line 1, is not valid JSON"),
-        (b"\xff", ("convert", "-", "-", "--to", "jsonl"), "is not UTF-8"),
+        (b'{"id": "1", "text', ("convert", "-", "-", "--to", "jsonl"), "/dev/stdin, line 1: not valid JSON"),
+        (b"\xff", ("convert", "-", "-", "--to", "jsonl"), "not utf-8 at byte 0"),
         (b"x", ("convert", "-", "-"), "the name - does not show a format; give one with --to"),
         (b"x", ("convert", "-", "folder"), "the name folder does not show a format; give one with --to"),
-        (b"x", ("convert", "-", "-", "--to", "brat"), "brat takes 2 files for these notes"),
+        (b"x", ("convert", "-", "-", "--to", "brat"), "brat takes several files, and standard output takes one"),
         (b"x", ("convert", "-", "-", "--to", "jsonl", "--from", "brat"), "brat has two files for each note, and"),
         (b"x", ("convert", "-", "-", "--to", "cvs"), "there is no format named cvs (did you mean csv?)"),
         (b"x", ("train", "-", "--model", "x"), "standard input is taken by annotate, convert and explain"),

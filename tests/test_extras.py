@@ -9,7 +9,7 @@ from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import extras
 from phistack.features.errors import MissingResourceError
-from phistack.features.formats.parquet_table import parquet_module
+from phistack.features.formats.parquet_table import arrow
 from phistack.submodels.blstm.keras_training import load_keras
 
 
@@ -20,10 +20,7 @@ def begun() -> None:
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (
-            lambda _: parquet_module(),
-            r"needs pyarrow; install it with: pip install '\.\[parquet\]' in the folder",
-        ),
+        (lambda _: arrow(), r"Parquet needs pyarrow; install it with: pip install '\.\[parquet\]' in the folder"),
         (lambda _: load_keras(1), r"trainer `tensorflow` needs tensorflow; .* '\.\[tensorflow\]"),
         (lambda out: write_results(out, begun), r"picture of an experiment needs matplotlib; .* '\.\[pictures\]"),
         (lambda _: learn_vectors([]), r"learning word vectors needs gensim; .* '\.\[vectors\]"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
+from benchmarks.faults.spellings import MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
 from benchmarks.growth import TEXTS
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
@@ -71,3 +72,12 @@ def test_no_text_makes_a_sequence_without_bound(name: str) -> None:
     bounds = line_bounds(table)
     assert bounds[-1] == len(table)
     assert max(bounds[1:] - bounds[:-1], default=0) <= 1_000
+
+
+@pytest.mark.parametrize("signs", [SIGNS, MARKUPS])
+def test_nothing_of_an_identifier_that_a_roster_knows_is_in_clear(signs: tuple[str, ...]) -> None:
+    assert len(signs) in (28, 8) and in_clear(cases_of(signs)) == []
+
+
+def test_other_spellings_of_names_and_listed_phrases_are_found() -> None:
+    assert in_clear(spelt_cases()) == unlisted() == []

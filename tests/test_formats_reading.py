@@ -1,13 +1,17 @@
 """Recognition by looking, and the files that others write."""
 
+import json
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.formats import FORMATS, read_corpus, write_corpus
-from phistack.features.formats.recognise import HIDDEN, OTHER, recognise
+from phistack.features.formats import FORMATS, Reader, read_corpus, write_corpus
+from phistack.features.formats.found import HIDDEN, OTHER
+from phistack.features.formats.recognise import recognise
 from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")
@@ -28,7 +32,7 @@ def test_a_folder_and_a_file_are_recognised(format: str, tmp_path: Path) -> None
     target = tmp_path / "c" / f"x.{format}"
     write_corpus(CORPUS, target, format=format)
     folder = target if target.is_dir() else target.parent
-    assert recognise(folder)[0].name == format
+    assert recognise(folder).format.name == format
     assert read_corpus(folder) == CORPUS
     assert read_corpus(sorted(folder.iterdir())[0]) == CORPUS
 
@@ -48,14 +52,16 @@ def test_the_label_set_that_has_all_labels_is_taken(tmp_path: Path) -> None:
 
 def test_a_nested_folder_is_found_and_xml_goes_first(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "one" / "brat", format="brat")
-    assert recognise(tmp_path / "one")[0].name == "brat"
+    assert recognise(tmp_path / "one").format.name == "brat"
     write_corpus(CORPUS, tmp_path / "one" / "xml", format="i2b2")
-    assert recognise(tmp_path / "one")[0].name == "i2b2"
-    assert recognise(tmp_path / "one", "brat")[0].name == "brat"
+    assert recognise(tmp_path / "one").format.name == "i2b2"
+    assert recognise(tmp_path / "one", "brat").format.name == "brat"
     assert read_corpus(tmp_path / "one", format="brat") == read_corpus(tmp_path / "one")
     write_corpus(CORPUS, tmp_path / "two" / "a", format="i2b2")
     write_corpus(CORPUS, tmp_path / "two" / "b", format="brat")
-    with pytest.raises(CorpusError, match="several sub-folders, a, b; give one of them"):
+    with pytest.raises(
+        CorpusError, match="several formats, i2b2, brat; choose one with --from, or give the folder of one"
+    ):
         recognise(tmp_path / "two")
 
 
@@ -151,3 +157,88 @@ def test_conll_of_others_with_several_notes_and_sentences(tmp_path: Path) -> Non
 def test_plain_text_keeps_every_character(tmp_path: Path) -> None:
     corpus = read_text_as(tmp_path, "110-03.txt", "\ufeffa\r\nb\rc\x0c")
     assert corpus.documents == (Document("110-03", "\ufeffa\r\nb\rc\x0c", (), "110"),)
+
+
+def test_notes_in_folders_within_the_folder_are_read_and_written_with_their_folders(tmp_path: Path) -> None:
+    for name in ("a.txt", "ward/110-02.txt", "ward/110-01.TXT", "ward/deep/b.txt", "other/b.txt", ".old/c.txt"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(name)
+    corpus = read_corpus(tmp_path / "in")
+    assert [(document.id, document.group) for document in corpus.documents] == [
+        ("a", "a"), ("other/b", "b"), ("ward/110-01", "110"), ("ward/110-02", "110"), ("ward/deep/b", "b"),
+    ]  # fmt: skip
+    assert corpus.warnings == {HIDDEN: 1}
+    for format in ("brat", "i2b2", "text"):
+        write_corpus(corpus, tmp_path / format, format=format)
+        assert read_corpus(tmp_path / format).documents == corpus.documents
+    one = replace(corpus, documents=corpus.documents[2:4])
+    with pytest.raises(CorpusError, match="begin with one folder, which readers leave out"):
+        write_corpus(one, tmp_path / "one", format="brat")
+
+
+def test_the_parts_of_a_corpus_are_not_read_as_one(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        write_corpus(CORPUS, tmp_path / part, format="brat")
+    with pytest.raises(CorpusError, match="holds the parts of a corpus, test, train; give one of them"):
+        read_corpus(tmp_path)
+
+
+def test_spans_beside_notes_count_for_the_whole_folder_and_a_read_me_is_no_note(tmp_path: Path) -> None:
+    write_corpus(CORPUS, tmp_path / "c" / "deep", format="brat")
+    (tmp_path / "c" / "a.txt").write_text("x")
+    assert [(d.id, len(d.spans)) for d in read_corpus(tmp_path / "c").documents] == [("a", 0), ("deep/110-01", 1)]
+    write_corpus(CORPUS, tmp_path / "x" / "notes", format="i2b2")
+    (tmp_path / "x" / "README.txt").write_text("About the notes.")
+    (tmp_path / "x" / "wards.csv").write_text("id,ward\n1,2\n")
+    assert read_corpus(tmp_path / "x").documents == CORPUS.documents
+
+
+def test_a_link_to_a_folder_is_refused_and_one_to_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("x")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").symlink_to(tmp_path / "note.txt")
+    assert [document.id for document in read_corpus(tmp_path / "in").documents] == ["a"]
+    (tmp_path / "in" / "Birchwood").symlink_to(tmp_path)
+    with pytest.raises(CorpusError, match="is a link to a folder, which is not followed; put the folder") as refused:
+        read_corpus(tmp_path / "in")
+    assert "Birchwood" not in str(refused.value)
+
+
+def test_files_that_hold_notes_which_no_reader_opens_are_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "Birchwood.docx").write_bytes(b"PK")
+    with pytest.raises(CorpusError, match=r"each of its \.docx files is a word processor's document; save") as refused:
+        read_corpus(tmp_path)
+    assert "Birchwood" not in str(refused.value)
+    for name in ("1.txt", "scan.PDF", "feed.hl7", "LICENSE"):
+        (tmp_path / name).write_text("x")
+    counted = read_corpus(tmp_path).warnings
+    assert counted.pop(OTHER) == 1 and all("were skipped; each is a" in what for what in counted)
+    assert {what.partition(" ")[0]: count for what, count in counted.items()} == {".docx": 1, ".pdf": 1, ".hl7": 1}
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="/dev/zero cannot be read: a device, not a regular file"):
+        read_corpus(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", 'id,text\r1,Dr. Ames\r2,"x\ny"\r'),
+        ("a.jsonl", '{"id": 1, "text": "Dr. Ames"}\r{"id": 2, "text": "x\\ny"}\r'),
+    ],
+)
+def test_lines_may_end_with_carriage_returns_alone(tmp_path: Path, name: str, content: str) -> None:
+    assert [document.text for document in read_text_as(tmp_path, name, content).documents] == ["Dr. Ames", "x\ny"]
+
+
+def test_memory_does_not_grow_with_a_table(tmp_path: Path) -> None:
+    line = json.dumps({"id": "{}", "text": "Seen today. " * 200}) + "\n"
+    with (tmp_path / "a.jsonl").open("w") as file:
+        file.writelines(line.replace("{}", str(i), 1) for i in range(8000))
+    notes = Reader().notes(tmp_path / "a.jsonl")
+    tracemalloc.start()
+    assert sum(1 for _ in notes) == 8000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (tmp_path / "a.jsonl").stat().st_size > 19_000_000 and peak < 2_000_000

@@ -98,7 +98,7 @@ def test_a_packed_corpus_comes_back_and_is_the_same_bytes_each_time(ending: str,
 def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path: Path) -> None:
     write_corpus(CORPUS, tmp_path / "notes", format="brat")
     (tmp_path / "notes" / "wards.csv").write_text("id,ward\n1,2\n")
-    assert recognise(tmp_path / "notes")[0].name == "brat"
+    assert recognise(tmp_path / "notes").format.name == "brat"
     for part in ("part-0", "part-1"):
         document = Document(part, "x")
         write_corpus(Corpus((document,), CORPUS.label_set), tmp_path / "parts" / f"{part}.parquet", format="parquet")

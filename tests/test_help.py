@@ -15,7 +15,6 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
-from phistack.ensemble.batch.formats.recognise import FORMAT_NAMES
 from phistack.ensemble.command_line import choices
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.examples import EXAMPLES
@@ -124,7 +123,6 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     assert Policy.names() == choices.POLICIES
     assert LabelSet.names() == choices.LABEL_SETS
     assert choices.STRATEGIES == STRATEGIES
-    assert choices.INPUT_FORMATS == FORMAT_NAMES
     assert tuple(FORMATS) == choices.FORMATS
     assert usual_names() == choices.SUBMODELS and choices.SUBMODELS[:4] == SUBMODELS
     assert choices.RECALLS == CHOICES
@@ -134,7 +132,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("command", "reported"),
     [
-        ("deidentify", (*choices.POLICIES, *choices.STRATEGIES, *choices.INPUT_FORMATS)),
+        ("deidentify", (*choices.POLICIES, *choices.STRATEGIES, *choices.FORMATS)),
         ("reproduce", PAPERS),
         ("train", (*choices.PRESETS, *choices.LABEL_SETS, *choices.SUBMODELS)),
         ("convert", (*choices.FORMATS, *choices.LABEL_SETS)),

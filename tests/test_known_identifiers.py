@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 
 from benchmarks.known_identifiers import mentions_of, outcome, write_roster
 from benchmarks.known_identifiers import mistyped as mistyped_in
-from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster, dates
+from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
 from phistack.ensemble.stacking.known.columns import label_of, role_of, roles
-from phistack.ensemble.stacking.known.search import found_in
 from phistack.ensemble.stacking.overruling import read_overruling
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.patients import invent_patient
@@ -33,6 +32,7 @@ from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
 
 I2B2 = LabelSet.named("i2b2-2014")
+SEARCH = RecordSearch(I2B2, "en")
 HEADER = "patient,name,dob,mrn,phone,address,relatives,doctor\n"
 ROSTER = (
     HEADER + "110,Ann García-Miller,1950-04-03,12-345-67,+1 (555) 123-4567,"
@@ -247,8 +247,8 @@ def test_every_spelling_of_a_name_is_found(words: list[str], rng: random.Random)
         spelt[at] = mistyped(spelt[at], rng)
     mention = rng.choice((" ", ", ", "-")).join(spelt)
     text = f"12: {mention} (3)"
-    hits = list(found_in(text, {"name": (" ".join(words),)}, I2B2, "en"))
-    assert Span(4, 4 + len(mention), "PATIENT") in [hit.span for hit in hits]
+    hits = SEARCH.index({"name": (" ".join(words),)}).find(text)
+    assert (4, 4 + len(mention)) in [(place.start, place.end) for _, place in hits]
 
 
 def mistyped(word: str, rng: random.Random) -> str:
@@ -261,10 +261,11 @@ def mistyped(word: str, rng: random.Random) -> str:
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)), st.sampled_from(("en", "es", "nl", "sv", "de")))
 def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> None:
+    index = RecordSearch(I2B2, language).index({"birth_date": (day.isoformat(),)})
+
     def whole(text: str) -> list[str]:
-        found = dates.dates_in(text, day.isoformat(), language)
-        assert found is not None
-        return [text[one.start : one.end] for one in found if one.is_whole]
+        exact = {text[place.start : place.end] for _, place in index.find(text) if place.how == "exact"}
+        return sorted(exact, key=len)[-1:]
 
     from phistack.ensemble.deidentification.dates.patterns import names
 
@@ -281,52 +282,13 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
     assert not whole(f"on {other.isoformat()}")
 
 
-class _AnyFigures:
-    """Says of every figure and word that it stands in the text."""
-
-    weekday = True
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def said(self, _: object) -> bool:
-        return True
-
-    number = year = run = month = said
-
-
-@given(
-    st.dates(date(1900, 1, 1), date(2099, 12, 31)),
-    st.lists(
-        st.sampled_from(
-            ("d", "m", "y", "yy", "mon", "iv", "Mon", "/", ".", "-", " ", ", ", "de ", "th", "'", "0", "7", "born ")
-        ),
-        max_size=12,
-    ),
-    st.sampled_from(("en", "es", "de")),
-)
-def test_ways_to_write_a_date_that_a_text_cannot_have_are_not_missed(
-    day: date, pieces: list[str], language: str
-) -> None:
-    from phistack.ensemble.deidentification.dates.patterns import names
-
-    said = {
-        "d": f"{day.day}", "m": f"{day.month:02}", "y": f"{day.year}", "yy": f"{day.year % 100:02}",
-        "mon": names(language).full_months[day.month - 1], "Mon": names(language).full_weekdays[day.weekday()],
-    }  # fmt: skip
-    text = "".join(said.get(piece, piece) for piece in pieces)
-    found = dates.dates_in(text, day.isoformat(), language)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dates, "_SaidFigures", _AnyFigures)
-        assert found == dates.dates_in(text, day.isoformat(), language)
-
-
 @given(st.text("0123456789", min_size=5, max_size=12), st.randoms(use_true_random=False))
 def test_a_number_is_found_in_any_grouping(code: str, rng: random.Random) -> None:
     written = "".join(c + rng.choice(("", "", " ", "-", ".", "/")) for c in code[:-1]) + code[-1]
-    spans = [hit.span for hit in found_in(f"no. {written}, yes", {"record_number": (code,)}, I2B2, "en")]
-    assert spans == [Span(4, 4 + len(written), "MEDICALRECORD")]
-    assert not list(found_in(f"no. {written}7, yes", {"record_number": (code,)}, I2B2, "en"))
+    index = SEARCH.index({"record_number": (code,)})
+    ((known, place),) = index.find(f"no. {written}, yes")
+    assert (known.label, place.start, place.end) == ("MEDICALRECORD", 4, 4 + len(written))
+    assert not list(index.find(f"no. {written}7, yes"))
 
 
 def test_each_label_set_has_labels_for_what_rosters_hold() -> None:
@@ -373,15 +335,15 @@ def test_all_rows_of_a_patient_and_all_forms_of_a_file_are_one_record(tmp_path: 
     ("content", "reason"),
     [
         ("name,dob\nAnn Hill,1950\n", "no column of patients"),
-        ("patient,name\n110,Ann\n,Bea\n", "row 2 names no patient"),
+        ("patient,name\n110,Ann\n,Bea\n", "line 3 names no patient"),
         ("patient,name,name\n110,Ann,Hill\n", "two columns name"),
         ("patient,group,name\n110,110,Hill\n", "in 2 columns"),
-        ("patient,name\n110,Ann,Hill\n", "row 1 has 3 fields"),
-        ('patient,name\n110,"Ann\n', "not CSV"),
+        ("patient,name\n110,Ann,Hill\n", "line 2 cannot be read: the record has 3 fields and the header 2"),
+        ('patient,name\n110,"Ann\n', "a quote is misplaced or never closed"),
         ("patient,ward\n110,7\n", "none of its columns"),
         ("patient,name\n", "no rows"),
         ("", "no rows"),
-        (b"patient,name\n110,Garc\xeda\n", "not UTF-8"),
+        (b"patient,name\n110,Garc\xeda\n", "not utf-8"),
     ],
 )
 def test_a_roster_that_cannot_be_used_is_refused_in_one_sentence(
@@ -397,11 +359,11 @@ def test_a_roster_that_cannot_be_used_is_refused_in_one_sentence(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"patient": "1", "name": "A', "line 1 is not valid JSON"),
+        ('{"patient": "1", "name": "A', "line 1 cannot be read: not valid JSON"),
         ("[1]", "not a JSON object"),
-        ('{"patient": "1", "name": "A", "name": "B"}', "two columns name"),
+        ('{"patient": "1", "name": "A", "name": "B"}', "an object with one name twice"),
         ('{"patient": "1", "name": {"first": "A"}}', "neither text nor number"),
-        ("[" * 100_000, "nested too deep"),
+        ('{"patient": ' + "[" * 100_000, "not valid JSON"),
     ],
 )
 def test_json_lines_that_are_none_are_refused(tmp_path: Path, line: str, reason: str) -> None:
@@ -429,7 +391,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     (tmp_path / "notes.jsonl").write_text("".join(lines))
     model, policy = engines.bundle(tmp_path / "engine"), Policy.named("tag")
     return RunSettings(
-        tmp_path / "notes.jsonl", tmp_path / "out.jsonl", model, policy, load=engines.quick, known=roster(tmp_path)
+        tmp_path / "notes.jsonl",
+        tmp_path / "out.jsonl",
+        model,
+        policy,
+        load=engines.quick,
+        known=roster(tmp_path),
+        form_settings=FormatSettings(Columns(rest="keep")),
     )
 
 

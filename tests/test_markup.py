@@ -52,6 +52,18 @@ def test_what_is_no_markup_or_may_hold_phi_is_read_as_it_is_written(text: str) -
     assert plain_view(Document("n", text), html=True).is_note
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Ann%20Hill", "Ann Hill"), ("M=C3=BCl=\nler, <b>M</b>%c3%bcller", "Müller, Müller"),
+        ("%FF=3, 50%20mg", "%FF=3, 50 mg"), ("a&lt;=20", "a< "),
+    ],
+)  # fmt: skip
+def test_characters_that_are_written_as_bytes_are_read_where_that_is_asked_for(written: str, read: str) -> None:
+    assert plain_view(Document("n", written), html=True, encoded=True).document.text == read
+    assert "=" in plain_text(written, html=True) or "%" in plain_text(written, html=True)
+
+
 @given(pieces=PIECES, data=st.data())
 def test_a_span_of_the_view_is_one_of_the_note_that_reads_the_same(pieces: list[str], data: st.DataObject) -> None:
     note = Document("n", "".join(pieces))

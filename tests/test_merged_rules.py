@@ -82,7 +82,7 @@ def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(
     engine = load_bundle(bundle)
     assert list(engine.annotate(notes)) == list(training.engine.annotate(notes))
     votes = {vote.source for note in engine.decide(notes) for d in note if d.accepted for vote in d.votes}
-    assert votes == {"crf", MERGED_RULES, "said again"} or votes == {"crf", MERGED_RULES}
+    assert votes == {"crf", MERGED_RULES, "repeated mention"} or votes == {"crf", MERGED_RULES}
     note = tmp_path / "note.txt"
     note.write_text("Seen today. Mail: ann@ward.org, phone (617) 555-0199.\n", encoding="utf-8")
     status, out, _ = phistack("explain", note, "--model", bundle)

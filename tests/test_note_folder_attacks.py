@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.batch import RunSettings, deidentify, notices
-from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.batch.settings import read_struck
 from phistack.ensemble.deidentification import Policy, read_key
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
 from phistack.features.errors import BundleError, CorpusError, PhistackError, SettingsError
 from phistack.features.formats import read_corpus
-from phistack.features.formats.recognise import HIDDEN, OTHER
+from phistack.features.formats.found import HIDDEN, OTHER
 from phistack.features.regular_files import open_regular, read_regular
 from phistack.features.saved_files import read_file
 
@@ -62,9 +62,9 @@ def test_a_pipe_or_device_among_the_notes_is_listed_and_stops_nothing(run: RunSe
         summary = deidentify(run)
     assert (summary.notes, summary.quarantined) == (4, 3)
     reasons = held_back(run)
-    assert reasons["2"] == "cannot be read: a pipe, not a regular file"
-    assert reasons["3"] == "a link to a file outside the input; put the file itself in its place"
-    assert reasons["4"] == "cannot be read: a socket, not a regular file"
+    assert reasons["2"] == "the file cannot be read: a pipe, not a regular file"
+    assert reasons["3"] == "the file is a link out of the input; put the file itself in its place"
+    assert reasons["4"] == "the file cannot be read: a socket, not a regular file"
     assert out(run) == {"1.txt": "Dr. [DOCTOR]"}
 
 
@@ -83,7 +83,7 @@ def test_a_note_that_grows_beyond_the_limit_is_listed_whatever_its_size_was(
 ) -> None:
     (run.source / "2.txt").write_text("x" * 200)
     deidentify(replace(run, form_settings=FormatSettings(max_bytes=100)))
-    assert held_back(run) == {"2": "longer than the limit"}
+    assert held_back(run) == {"2": "the file is longer than the limit of 100 bytes; split it"}
     with pytest.raises(OSError, match="longer than the limit of 10 bytes"):
         read_regular(run.source / "2.txt", 10)
     # The size of this one is 0, as it is made when it is read.
@@ -129,12 +129,12 @@ def test_a_link_is_not_followed_where_none_may_be(run: RunSettings) -> None:
 
 def test_standard_input_without_end_is_read_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_FILE", 1000)
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
     with open("/dev/zero", encoding="utf-8") as endless:
         monkeypatch.setattr(sys, "stdin", endless)
         with pytest.raises(CorpusError, match="more than 1000 bytes"):
             read_corpus(files.STANDARD_INPUT)
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["notes.jsonl", "notes.csv", "note.txt", "note.xml"])
@@ -158,11 +158,11 @@ def test_hidden_files_and_those_of_other_endings_are_counted_and_reported(run: A
     (run.source / ".hidden.txt").write_text("Dr. Ames")
     (run.source / ".old").mkdir()
     (run.source / ".old" / "2.txt").write_text("Dr. Ames")
-    (run.source / "3.doc").write_text("Dr. Ames")
+    (run.source / "3.dat").write_text("Dr. Ames")
     summary = deidentify(run)
     assert summary.passed_over == {HIDDEN: 2, OTHER: 1} and notices(summary) == {HIDDEN: 2, OTHER: 1}
     assert "hidden files were skipped" in (run.reports / "summary.html").read_text()
-    assert read_corpus(run.source).warnings == {HIDDEN: 1, OTHER: 1}
+    assert read_corpus(run.source).warnings == {HIDDEN: 2, OTHER: 1}
 
 
 def test_annotation_beside_notes_is_not_passed_over(run: RunSettings) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phistack.ensemble.batch import RunSettings, deidentify
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers import work
 from phistack.ensemble.batch.workers.job import Job, NoteInput
 from phistack.ensemble.bundles.bundle import load_bundle
@@ -93,7 +93,9 @@ def test_a_long_note_has_the_same_spans_in_both_commands(phistack: Phistack, tmp
     n_spans = len(json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))["spans"])
     policy = replace(Policy.named("tag"), options=PolicyOptions(seek_again=False))
     source, target = tmp_path / "note.jsonl", tmp_path / "d.jsonl"
-    summary = deidentify(RunSettings(source, target, MODEL, policy, load=without_network, second_pass=False))
+    kept = FormatSettings(Columns(others={"id": "keep"}))
+    run = RunSettings(source, target, MODEL, policy, form_settings=kept, load=without_network, second_pass=False)
+    summary = deidentify(run)
     assert sum(summary.by_label.values()) == n_spans
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
-from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
@@ -139,7 +139,7 @@ def test_a_pattern_is_accepted_and_never_can_refuse_it_but_for_what_is_certain()
         (ALWAYS, b"\n  Ames\n", "line 2, column 3: the phrase has no label"),
         (ALWAYS, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
         (NEVER, b"[DOCTR]\nAmes\n", "line 2: there is no label named DOCTR (did you mean DOCTOR?)"),
-        (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label stands between brackets"),
+        (ALWAYS, b"[]\nAmes\n", "line 1, column 1: a label is written between brackets"),
         (NEVER, b"Ames\n...\n", "line 2, column 1: the phrase is empty"),
         (NEVER, b"Ames\n//\n", "line 2, column 1: write a regular expression between two slashes"),
         (NEVER, b"# nothing\n", "it holds no phrase"),
@@ -184,7 +184,7 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
 
 def test_never_uncovers_nothing_that_a_column_knows(run: Any) -> None:
     run.source.write_text(json.dumps({"id": "1", "name": "Ann Hill", "text": "Hill took Aspirin. Dr. Aspirin"}) + "\n")
-    columns = Columns(others={"name": "PATIENT"})
+    columns = Columns(others={"id": "keep", "name": "PATIENT"})
     deidentify(replace(run, form_settings=FormatSettings(columns)))
     assert texts(run) == ["[PATIENT] took Aspirin. Dr. Aspirin"]
 
@@ -330,6 +330,8 @@ def test_a_note_on_which_a_pattern_is_slow_is_held_back_alone(home: Path, phista
         home / "engine",
         "--patterns",
         bad,
+        "--column",
+        "id=keep",
     )
     status, _, error = phistack(*given, "--other-languages", "read")
     assert status == 3, error

@@ -113,7 +113,7 @@ def test_reading_what_was_read_changes_nothing(text: str) -> None:
 def test_every_character_of_a_note_is_shared_out_without_gap_or_overlap(text: str) -> None:
     view = plain_view(Document("n", text))
     length = len(view.document.text)
-    shares = view.all_in_note(Span(i, i + 1, "X") for i in range(length))
+    shares = [view.in_note(Span(i, i + 1, "X")) for i in range(length)]
     assert not shares or (shares[0].start, shares[-1].end) == (0, len(text))
     assert all(before.end == share.start for before, share in pairwise(shares))
     for share, character in zip(shares, view.document.text, strict=True):

@@ -1,6 +1,6 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, by_length

@@ -120,7 +120,7 @@ def test_scores_of_the_demonstration_are_those_of_the_note_as_it_was_written(tra
     other = all_disguised(gold)
     # Gold without the invisible characters at the ends of its spans would be another question.
     notes = (plain_view(note) for note in other.documents)
-    other = replace(other, documents=tuple(n.with_spans(v.all_in_note(v.document.spans)) for n, v in
+    other = replace(other, documents=tuple(n.with_spans(map(v.in_note, v.document.spans)) for n, v in
                                            zip(other.documents, notes, strict=True)))  # fmt: skip
     expected, found = score_on(training.engine, gold), score_on(training.engine, other)
     for name, report in expected.items():

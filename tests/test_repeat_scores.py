@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.repeats.scores import RepeatScores
 from phistack.ensemble.stacking.repeats.search import Repeat
 from phistack.features.arrays import Floats
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
+from phistack.features.ranges import non_overlapping
 
 TEXT = "Dana Smith and Ann Lee, seen."
 SPACE = FeatureSpace(FeatureSettings())

@@ -16,8 +16,8 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
-from phistack.ensemble.stacking.repeats.classifier import SAID_AGAIN, RepeatClassifier
-from phistack.ensemble.stacking.repeats.search import Mention, search, words_of
+from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier
+from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
@@ -32,14 +32,19 @@ from phistack.features.errors import BundleError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.saved_files import SavedFiles
+from phistack.features.text_words import words_of
 from phistack.submodels.base import Candidate
 
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
 
 
+def mention(span: Span) -> Decision:
+    return Decision(span, 1.0, True, ())
+
+
 def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en") -> Any:
     """What is found in a note when another note of the patient names `seed`."""
-    repeats = search([seed, text], [[Mention(Span(0, len(seed), label))], []], language)
+    repeats = search([seed, text], [[mention(Span(0, len(seed), label))], []], language)
     return [text[repeat.span.start : repeat.span.end] for repeat in repeats[1]]
 
 
@@ -55,6 +60,10 @@ def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en"
         ("Ann O'Brien", "O'Brien's sister Ann\nO'Brien", ["O'Brien", "Ann\nO'Brien"]),
         ("Dana Smith", "Smith. Dana came.", ["Smith", "Dana"]),
         ("Jo Li", "Li and Jo Li came", []),
+        ("Dana Smith", "Smith Dana came.", ["Smith", "Dana"]),
+        ("Smith, Dana", "Dana Smith came.", ["Dana Smith"]),
+        ("Dana Mary Smith", "Smith, Dana came; Smith, Mary", ["Smith, Dana", "Smith", "Mary"]),
+        ("Mr Juan Peral", "Juan Peral , Mr Luis Otero; Mr Peral", ["Juan Peral", "Mr Peral"]),
     ],
 )
 def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
@@ -83,7 +92,7 @@ def test_numbers_and_addresses_are_sought_whole_and_dates_not_at_all(
 
 def test_what_is_marked_is_no_repeat_but_what_goes_beyond_it_is() -> None:
     text = "Smith, Dana was seen. Dana Smith left."
-    marked = [Mention(Span(7, 11, PATIENT)), Mention(Span(22, 32, PATIENT))]
+    marked = [mention(Span(7, 11, PATIENT)), mention(Span(22, 32, PATIENT))]
     assert [repeat.span for repeat in search([text], [marked], "en")[0]] == [Span(0, 11, PATIENT)]
 
 
@@ -95,7 +104,7 @@ def test_every_whole_part_of_a_name_is_found_and_nothing_else(words: Any, name: 
     """The oracle: folded words compared one by one."""
     seed, text = " ".join(name), " ; ".join(words)
     parts = {fold(w) for w in name if len(w) > 2 and w.isalpha()} - {"van"}
-    repeats = search([seed, text], [[Mention(Span(0, len(seed), PATIENT))], []], "en")[1]
+    repeats = search([seed, text], [[mention(Span(0, len(seed), PATIENT))], []], "en")[1]
     expected = [place for place in words_of(text) if fold(text[slice(*place)]) in parts]
     assert [(repeat.span.start, repeat.span.end) for repeat in repeats] == expected
 
@@ -170,7 +179,7 @@ def test_a_name_that_was_missed_in_the_header_is_accepted_and_words_of_the_langu
     assert _accepted(classifier.out_of_fold_) == [list(table.document.spans) for table in tables]
     assert _accepted(classifier.extended(tables[:2], decisions[:2])) == [list(t.document.spans) for t in tables[:2]]
     refused = [d for d in classifier.out_of_fold_[0] if not d.accepted]
-    assert [vote.source for d in refused for vote in d.votes] == [SAID_AGAIN] * 2
+    assert [vote.source for d in refused for vote in d.votes] == [REPEAT] * 2
 
 
 def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_accepted() -> None:
@@ -225,7 +234,7 @@ def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_te
     console = Console(width=140, record=True, file=io.StringIO())
     print_explanation(Reading(table.document, table.view, decisions=decisions), console)
     shown = console.export_text()
-    assert "said again 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
+    assert "repeated mention 0.950: all of what is at 27; mentions: 1" in shown and "Selwyn" not in shown
 
 
 def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
@@ -235,6 +244,31 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
     classifier = RepeatClassifier(WordCounts("en"))
     classifier.svm_, classifier.threshold_ = None, 0.5
     assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
+
+
+def test_in_a_list_of_names_no_accepted_name_is_lost_to_a_repeat_of_its_words() -> None:
+    """As in decisions of courts: each name with its title, and commas between."""
+    text = "Sr . Juan Peral , Sr . Luis Otero , Sr . Juan Soto , Sr . Peral Luna , notario"
+    table = _tables([Document("100-01", text)])[0]
+    starts = [at for at in range(len(text)) if text.startswith("Sr . ", at)]
+    spans = [Span(start, text.index(" ,", start), "PER") for start in starts]
+    counts = WordCounts("es")
+    classifier = RepeatClassifier(counts)
+    classifier.svm_, classifier.threshold_ = None, 0.5
+    decisions = [_decided(table, spans)]
+    assert len(spans) == 4 and _accepted(classifier.extended([table], decisions)) == [spans]
+
+
+@pytest.mark.parametrize(("label", "is_replaced"), [(PATIENT, False), (DOCTOR, True)])
+def test_a_repeat_takes_a_part_only_of_accepted_spans_of_other_labels(label: str, is_replaced: bool) -> None:
+    text = "Patient Dana Selwyn left. Dr. Dana Selwyn Ames"
+    table = _tables([Document("100-01", text)])[0]
+    seed, other = Span(8, 19, PATIENT), Span(35, len(text), label)
+    classifier = RepeatClassifier(WordCounts("en"))
+    classifier.svm_, classifier.threshold_ = None, 0.5
+    inner = Span(30, 41, PATIENT)
+    decisions = [[*_decided(table, [seed]), Decision(other, 0.9, True, ())]]
+    assert _accepted(classifier.extended([table], decisions)) == [[seed, inner if is_replaced else other]]
 
 
 def _corpus() -> Any:
@@ -311,7 +345,7 @@ def test_seeking_again_can_be_switched_off(training: Any) -> None:
     stacker = Stacker(StackerSettings(seek_again=False)).fit(tables, pools, sources=engine.names)
     assert stacker.repeats_ is None and stacker.counts is None
     said = [vote.source for note in stacker.decide_all(tables, pools) for d in note for vote in d.votes]
-    assert SAID_AGAIN not in said
+    assert REPEAT not in said
     assert replace(SETTINGS, stacker=StackerSettings(seek_again=False)).digest != SETTINGS.digest
 
 

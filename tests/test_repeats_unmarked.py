@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import RunSettings, deidentify
+from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
 from phistack.ensemble.deidentification import Policy, PolicyOptions
-from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
@@ -61,7 +61,14 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     lines = [{"id": id, "text": text} for id, text in zip(["100-01", "100-02", "101-01"], texts, strict=True)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     bundle, policy = engines.bundle(tmp_path / "bundle"), Policy.named("safe-harbor")
-    return RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, policy, load=engines.quick)
+    return RunSettings(
+        tmp_path / "in.jsonl",
+        tmp_path / "out.jsonl",
+        bundle,
+        policy,
+        load=engines.quick,
+        form_settings=FormatSettings(Columns(rest="keep")),
+    )
 
 
 def texts_of(run: Any) -> Any:

@@ -11,14 +11,14 @@ import pytest
 
 from phistack import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
 from phistack.ensemble.batch import Columns, FormatSettings, first_texts
-from phistack.ensemble.batch.formats.json_lines import JsonLines
 from phistack.ensemble.bundles import language_choice, shipped
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.choices import completing_paths
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
-from phistack.features.errors import SettingsError
+from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
+from phistack.features.formats.note_file import NoteFile
 from phistack.features.language_gate import languages_of
 from tests.fixture_types import Phistack
 from tests.invented_corpora import spanish_legal_prose
@@ -225,10 +225,10 @@ def test_a_choice_from_no_engine_says_so(phistack: Phistack, ships: Path, monkey
 def test_notes_through_a_pipe_are_read_once(
     phistack: Phistack, ships: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SPANISH.encode())))
     status, shown, error = phistack(*command.split())
-    files._standard_input.cache_clear()
+    files.standard_input.cache_clear()
     assert status == 0, error
     assert "engine: spanish, as the note is in Spanish (es); text in other languages" in error
     assert shown if command == "explain -" else SPANISH in shown or json.loads(shown)["text"] == SPANISH
@@ -251,24 +251,50 @@ def test_a_run_that_goes_on_has_the_same_engine(phistack: Phistack, ships: Path)
 def test_a_table_is_chosen_for_by_its_text_columns(phistack: Phistack, ships: Path) -> None:
     (ships / "notes.csv").write_text(f'id,text,comment\n1,{ENGLISH},"{SPANISH * 3}"\n2,,x\n', encoding="utf-8")
     sentence = _sentence(phistack("deidentify", "notes.csv", "out.csv"))
-    assert "engine" not in sentence and "comment=redact" in sentence
-    status, _, error = phistack("deidentify", "notes.csv", "out.csv", "--column", "comment=remove")
+    assert "engine: e" not in sentence and "comment=redact" in sentence
+    options = ("--column", "comment=remove", "--column", "id=keep")
+    status, _, error = phistack("deidentify", "notes.csv", "out.csv", *options)
     assert (status, "english, as the note is in English (en); " in error) == (0, True)
+
+
+def test_the_suggestion_for_a_table_works_where_engines_of_several_label_sets_read_it(
+    phistack: Phistack, ships: Path
+) -> None:
+    rows = [f'{i},471{i},Ann Hillcrest,1950-03-12,"{text}"\n' for i, text in enumerate((ENGLISH, SPANISH))]
+    (ships / "notes.csv").write_text("id,mrn,patient_name,dob,text\n" + "".join(rows), encoding="utf-8")
+    command = ("deidentify", "notes.csv", "out.csv", "--patient-column", "mrn")
+    suggested = _sentence(phistack(*command)).partition("for example: ")[2].partition(" (keep")[0]
+    assert suggested == "--column id=ID --column mrn=ID --column patient_name=NAME --column dob=DATE"
+    status, shown, error = phistack(*command, *suggested.split())
+    assert (status, "read 1 note by english, 1 note by spanish" in shown) == (0, True), error
+    assert "held back" not in error
+    for line in (ships / "out.csv").read_text(encoding="utf-8").splitlines()[1:]:
+        assert all(field.startswith("[") and field.endswith("]") for field in line.split(",")[:4])
 
 
 def test_only_the_beginning_of_an_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    row = JsonLines._row
-    monkeypatch.setattr(JsonLines, "_row", lambda self, place, line: read.append(place) or row(self, place, line))
+    read_lines = NoteFile.lines
+    monkeypatch.setattr(NoteFile, "lines", lambda file: (read.append(1) or line for line in read_lines(file)))
     lines = ["not JSON", '{"id": "x", "text": " "}']
     lines += [json.dumps({"id": f"n{i}", "text": f"Note {i}", "other": "left out"}) for i in range(3000)]
     (tmp_path / "notes.jsonl").write_text("\n".join(lines))
     found = first_texts(tmp_path / "notes.jsonl", FormatSettings(Columns()), most=50)
     assert found == [f"Note {i}" for i in range(50)]
     assert len(read) == 52
+    read.clear()
     (tmp_path / "bad.jsonl").write_text("bad\n" * 3000)
-    assert first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50) == []
-    assert len(read) == 1052
+    with pytest.raises(CorpusError, match=r"none of the first notes in .* can be read; the first is not a JSON object"):
+        first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
+    (tmp_path / "bad.jsonl").write_text('{"id": "1", "note": "Seen today."}\n' * 10)
+    with pytest.raises(CorpusError, match="has no column text; it has id, note: name the right one with --text-column"):
+        first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
+    (tmp_path / "bad.jsonl").write_text('{"id": "1"}\n')
+    with pytest.raises(CorpusError, match="has no column text; it has id: name the right one with --text-column"):
+        first_texts(tmp_path / "bad.jsonl", FormatSettings(Columns()), most=50)
+    (tmp_path / "latin.csv").write_bytes("id,text\n1,Señor\n".encode("cp1252"))
+    with pytest.raises(CorpusError, match=r"another encoding than utf-8: .* or give --encoding cp1252"):
+        first_texts(tmp_path / "latin.csv", FormatSettings(Columns()), most=50)
 
 
 def test_a_text_that_is_nearly_in_one_of_the_likely_languages_is() -> None:

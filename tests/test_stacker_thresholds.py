@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.stacking import thresholds
-from phistack.ensemble.stacking.candidates import PooledCandidate, non_overlapping
+from phistack.ensemble.stacking.candidates import PooledCandidate
 from phistack.ensemble.stacking.thresholds import ABOUT, THRESHOLDS, best_threshold
 from phistack.features.documents import Span
+from phistack.features.ranges import non_overlapping
 
 _SPANS = st.builds(lambda start, length: Span(start, start + length, "DOCTOR"), st.integers(0, 40), st.integers(1, 12))
 _NOTES = st.lists(

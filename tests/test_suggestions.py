@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.batch.formats.recognise import FORMAT_NAMES, open_format
-from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.rows import FormatSettings, open_format
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.evaluation import criterion_named
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
@@ -16,7 +15,7 @@ from phistack.ensemble.stacking.subsets import in_order
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.errors import PhistackError
-from phistack.features.formats.recognise import format_named
+from phistack.features.formats.recognise import FORMATS, format_named
 from phistack.features.labels import LabelSet, label_mapping
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.submodels.base import new_submodel, submodel_class
@@ -50,9 +49,9 @@ def test_a_slip_of_the_pen_is_reported_the_nearest_name(use: Any, meant: Any) ->
 
 
 def test_a_name_like_none_gets_all_names_and_no_suggestion() -> None:
-    said = no_such("form of input", "xyzzy", FORMAT_NAMES)
+    said = no_such("format", "xyzzy", FORMATS)
     assert "did you mean" not in said
-    assert said.endswith(", ".join(FORMAT_NAMES))
+    assert said.endswith(", ".join(FORMATS))
 
 
 def test_whatever_is_given_as_a_name_can_be_refused() -> None:

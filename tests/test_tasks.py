@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.tasks.annotating import Source, annotate_corpus
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import CorpusError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
@@ -130,8 +133,8 @@ def _spoiled(folder: Any, name: Any) -> Any:
 def test_a_bad_file_gets_one_sentence_without_text_and_nothing_is_written(
     phistack: Phistack, home: Any, tmp_path: Path, command: Any, name: Any
 ) -> None:
-    if command == "annotate" and name == "unknown label":
-        pytest.skip("annotate does not look at the labels of its input")
+    if command == "annotate" and name in ("unknown label", "offsets beyond"):
+        pytest.skip("annotate does not read the spans of its input")
     bad, out = _spoiled(tmp_path / "bad", name), tmp_path / "out"
     arguments = {
         "train": (bad, "--model", out),
@@ -227,3 +230,37 @@ def test_an_unforeseen_error_tells_its_place_and_not_its_message(
     assert status == 70
     assert "KeyError in test_tasks.py" in _one_sentence(error)
     assert SECRET not in shown + error
+
+
+def test_notes_are_written_as_they_are_annotated_and_appear_whole_or_not_at_all(
+    home: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [json.dumps({"id": f"n{i}", "text": f"Seen by Dr. Gorse{i} on 05/12/2019."}) for i in range(600)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
+    engine, seen = load_bundle(home / "engine"), []
+    read = type(engine).read
+
+    def watched(self: Any, documents: Any, *, traced: bool = False) -> Any:
+        for number, reading in enumerate(read(self, documents, traced=traced)):
+            parts = [path.stat().st_size for path in tmp_path.glob(".*.part")]
+            seen.append((sum(parts), (tmp_path / "out.jsonl").exists()))
+            if number == limit:
+                raise CorpusError("stopped")
+            yield reading
+
+    monkeypatch.setattr(type(engine), "read", watched)
+    limit = 500
+    with pytest.raises(CorpusError, match="stopped"):
+        annotate_corpus(Source(tmp_path / "in.jsonl"), tmp_path / "out.jsonl", engine)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    limit = 1000
+    written = annotate_corpus(Source(tmp_path / "in.jsonl"), tmp_path / "out.jsonl", engine)
+    assert (written.notes, written.held_back, len(read_corpus(tmp_path / "out.jsonl"))) == (600, {}, 600)
+    assert seen[-1][0] > 0 and not any(there for _, there in seen), "most was written before the last note was read"
+
+
+def test_ids_that_repeat_stop_annotate_before_it_begins(phistack: Phistack, home: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"id": "1", "text": "Dr. Gorsea"}\n' * 2)
+    status, _, error = phistack("annotate", tmp_path / "in.jsonl", tmp_path / "out", "--model", home / "engine")
+    assert (status, "1 document ids occur more than once, the first is 1" in error) == (1, True)
+    assert "annotating" not in error and not (tmp_path / "out").exists()

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.evaluation import Resampling, evaluate
-from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
 from phistack.ensemble.stacking.choosers import chosen_by, majority_vote, perfect_choice, plain_mean
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, WrongDecision, wrong_decisions
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
+from phistack.features.ranges import non_overlapping
 from phistack.submodels.base import Candidate
 
 LABELS = LabelSet.named("i2b2-2014")
@@ -96,12 +97,12 @@ def test_who_said_so_is_who_proposed_what_decides_on_the_kind() -> None:
     decisions = [
         decision(SHORTER, True, chosen="regex", probability=0.8),
         decision(DOCTOR, False, chosen="tbed", offered="crf", probability=0.3),
-        decision(ELSEWHERE, True, chosen="said again", probability=0.9),
+        decision(ELSEWHERE, True, chosen="repeated mention", probability=0.9),
     ]
     assert wrong_decisions(Document("n", TEXT, (DOCTOR,)), decisions) == [
         WrongDecision("n", SHORTER, FALSE[1], ("regex",), (), (DOCTOR,), 0.8),
         WrongDecision("n", DOCTOR, MISSED[0], ("tbed",), ("crf",), (SHORTER,), 0.3),
-        WrongDecision("n", ELSEWHERE, FALSE[2], ("said again",), (), (), 0.9),
+        WrongDecision("n", ELSEWHERE, FALSE[2], ("repeated mention",), (), (), 0.9),
     ]
 
 
@@ -178,14 +179,14 @@ def test_what_the_other_choosers_mark_never_overlaps(decisions: list[Decision]) 
 
 def test_a_majority_is_more_than_half_and_said_again_has_no_vote() -> None:
     two, all_three = decision(DOCTOR, True, chosen="regex,crf"), decision(ELSEWHERE, True, chosen="regex,tbed,crf")
-    one = decision(Span(30, 33, "DATE"), True, chosen="tbed,said again", offered="crf,regex")
+    one = decision(Span(30, 33, "DATE"), True, chosen="tbed,repeated mention", offered="crf,regex")
     assert majority_vote([two, all_three, one], MEMBERS) == [DOCTOR, ELSEWHERE]
     assert majority_vote([two, all_three, one], (*MEMBERS, "blstm")) == [ELSEWHERE]
     assert majority_vote([decision(DOCTOR, True, chosen="regex")], ("regex", "crf")) == []
 
 
 def test_a_mean_counts_who_is_silent_as_nought_and_must_be_above_the_threshold() -> None:
-    votes = (Candidate(DOCTOR, "regex", 1.0), Candidate(DOCTOR, "crf", 0.5), Candidate(DOCTOR, "said again", 1.0))
+    votes = (Candidate(DOCTOR, "regex", 1.0), Candidate(DOCTOR, "crf", 0.5), Candidate(DOCTOR, "repeated mention", 1.0))
     found = [PooledCandidate(DOCTOR, votes)]
     assert plain_mean(found, ("regex", "tbed", "crf"), 0.49) == [DOCTOR]
     assert plain_mean(found, ("regex", "tbed", "crf"), 0.5) == []

@@ -7,6 +7,7 @@
 kills      batch runs and their workers are killed at random moments
 inputs     mutated corpora, tables and bundles are read
 texts      texts that no one writes, in two lengths; a note of 20 MB
+spellings  identifiers that a roster or a list knows, with signs and markup in them and in other spellings
 
 Ends with status 1 if anything was lost, held back, differing, foreign, quoted or too slow.
 """
@@ -23,6 +24,7 @@ from pathlib import Path
 from benchmarks.faults.inputs import read_mutated
 from benchmarks.faults.kills import Losses, kill_runs, kill_workers
 from benchmarks.faults.languages import mixtures
+from benchmarks.faults.spellings import LISTED, MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
 from benchmarks.faults.texts import huge_note
 from benchmarks.growth import TEXTS, growth_of_texts
 from benchmarks.markdown import head, row
@@ -84,12 +86,26 @@ def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Itera
         yield _huge(engine, folder)
     if arguments.mixtures:
         yield from _mixtures(arguments.mixtures)
+    yield from _spellings()
 
 
 def _mixtures(n_notes: int) -> Iterator[Result]:
     for found in mixtures(n_notes):
         facts = f"{found.in_clear} of {found.n} came out in clear"
         yield Result(f"passages in other languages, {found.form}", facts, bool(found.in_clear))
+
+
+def _spellings() -> Iterator[Result]:
+    for name, signs in (("separators", SIGNS), ("markups", MARKUPS)):
+        cases = list(cases_of(signs))
+        yield _left(f"{len(signs)} {name} in {len(cases)} identifiers, by roster", in_clear(cases))
+    cases = list(spelt_cases())
+    yield _left(f"{len(cases)} other spellings of names, by roster", in_clear(cases))
+    yield _left(f"{len(LISTED)} phrases of a list", unlisted())
+
+
+def _left(attack: str, left: list[str]) -> Result:
+    return Result(attack, f"{len(left)} in clear", bool(left))
 
 
 def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, kills: int) -> Result:

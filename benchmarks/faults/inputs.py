@@ -27,8 +27,8 @@ from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import FormatSettings
+from phistack.ensemble.batch.columns import Columns
+from phistack.ensemble.batch.rows import FormatSettings, open_format
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import PhistackError
@@ -120,8 +120,8 @@ def _written(format: str, folder: Path, engine: Path) -> Path:
 
 
 def _rows(path: Path) -> None:
-    form = open_format(path, path.with_name("out"), FormatSettings())
-    form.find_columns()
+    form = open_format(path, path.with_name("out"), FormatSettings(Columns(rest="keep")))
+    form.find_columns(keyed=True)
     for _ in form.rows():
         pass
 

@@ -114,6 +114,7 @@ class _Case:
         """The command, in two worker processes."""
         command = [sys.executable, "-m", "phistack.ensemble.command_line.app", "deidentify", self.notes, self.out]
         options = ["--model", self.engine, "--jobs", "2", "--policy", "tag"]
+        options += ["--column", "id=keep", "--column", "group=keep"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return subprocess.Popen([*map(str, [*command, *options])], **quiet)  # type: ignore[call-overload,no-any-return]
 

@@ -3,7 +3,7 @@
 summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
 
 settings      what a run is asked to do; `commands` is between it and the command line
-formats       rows of any input, and what reads and writes them; what becomes of each column of a table
+rows          of any input and its output; `columns` says what becomes of each column of a table
 sample        a few notes from the beginning, by which the engine may be chosen
 chunks        rows that are handled together
 workers       processes of this machine, this process, or a Dask cluster, in a `pool`; `work` is what one does with a
@@ -13,11 +13,11 @@ runner        a run from start to end; `output_check` reads its output again, `p
 reports       what a run says of itself: `audit`, `summary`, its page, and a few words on the terminal
 """
 
+from phistack.ensemble.batch.columns import Columns
 from phistack.ensemble.batch.commands import audit_run
 from phistack.ensemble.batch.continuing import kept
-from phistack.ensemble.batch.formats.columns import Columns
-from phistack.ensemble.batch.formats.rows import FormatSettings
 from phistack.ensemble.batch.reports.summary import Summary, notices
+from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.batch.runner import deidentify
 from phistack.ensemble.batch.sample import first_texts
 from phistack.ensemble.batch.settings import RunSettings

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from phistack.ensemble.batch.formats.rows import InputFormat, Row
+from phistack.ensemble.batch.rows import InputFormat, Row
 
 _ROWS, _CHARACTERS = 128, 400_000
 _MOST_ROWS, _MOST_CHARACTERS = 1024, 4_000_000
@@ -43,7 +43,7 @@ def chunks_of(form: InputFormat) -> Iterator[Chunk]:
     number = characters = 0
     for row in form.rows():
         if rows and _full(rows, characters, row):
-            yield Chunk(number, rows, form.fraction())
+            yield Chunk(number, rows, form.table.file.fraction)
             rows, characters, number = [], 0, number + 1
         rows.append(row)
         characters += sum(len(part.text) for part in row.parts)

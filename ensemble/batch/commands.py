@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.formats.columns import KEEP, Columns
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import NO_LIMIT, FormatSettings
+from phistack.ensemble.batch.columns import KEEP, Columns
 from phistack.ensemble.batch.reports.audit import AuditReport, check_log, output_digest
 from phistack.ensemble.batch.reports.report import AUDIT
 from phistack.ensemble.batch.reports.summary import read_summary
+from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, open_format
 from phistack.ensemble.deidentification import Policy, read_key
 from phistack.ensemble.deidentification.keyed_choices import written_key
 from phistack.features.errors import CorpusError, SettingsError

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.chunks import chunks_of
-from phistack.ensemble.batch.formats.rows import InputFormat
 from phistack.ensemble.batch.journal import Journal
 from phistack.ensemble.batch.publishing import clear, is_published, refuse_changed
 from phistack.ensemble.batch.reports.summary import Summary, read_summary
+from phistack.ensemble.batch.rows import InputFormat
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.features.errors import SettingsError, StorageError
 

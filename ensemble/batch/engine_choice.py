@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from phistack.ensemble.batch.formats.columns import check_labels
+from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.workers.job import suited_deidentifier
 from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest

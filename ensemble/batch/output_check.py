@@ -14,8 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from phistack.ensemble.batch.formats.recognise import open_format
-from phistack.ensemble.batch.formats.rows import NO_LIMIT, InputFormat, Row, texts_digest
+from phistack.ensemble.batch.rows import NO_LIMIT, InputFormat, Row, open_format, texts_digest
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.leak_search import LeakSearch

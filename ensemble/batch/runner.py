@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk, chunks_of
+from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.continuing import (
     begun,
     changed_input,
@@ -37,15 +38,13 @@ from phistack.ensemble.batch.continuing import (
     year_begun,
 )
 from phistack.ensemble.batch.engine_choice import suited_engines
-from phistack.ensemble.batch.formats.columns import check_labels
-from phistack.ensemble.batch.formats.recognise import open_format, refuse_other_ending
-from phistack.ensemble.batch.formats.rows import InputFormat
 from phistack.ensemble.batch.journal import Journal
 from phistack.ensemble.batch.lock import locked
 from phistack.ensemble.batch.output_check import check_output
 from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, remove, replaces_own
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
+from phistack.ensemble.batch.rows import InputFormat, open_format, refuse_other_ending
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.job import Job, NoteInput
@@ -80,7 +79,7 @@ def deidentify(settings: RunSettings) -> Summary:
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
     fingerprint = settings.fingerprint(form.name, digest)
-    roster = _roster(settings, fingerprint["roster"], labels)
+    roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)
     fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}
     with locked(settings.work):
@@ -100,19 +99,23 @@ def deidentify(settings: RunSettings) -> Summary:
                 remove(settings.work)
 
 
-def _roster(settings: RunSettings, digest: str, labels: Sequence[str]) -> Roster | None:
+def _roster(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Roster | None:
     """The roster, if there is one; what is wrong with it is said before anything is begun."""
     if settings.known is None:
         return None
     roster = kept_open(settings.known.resolve(), digest, settings.key, None)
     roster.check(labels)
     tell_unused(roster, labels)
+    if not settings.unmatched_roster:
+        notes = open_format(settings.source, settings.target, settings.form_settings, form.name).rows()
+        roster.check_fits(note.patient for note in notes if note.parts)
     return roster
 
 
 def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str]) -> RunSettings:
     """The settings with the columns that are there; says so where none names the patient."""
-    columns = form.find_columns(labels)
+    columns = form.find_columns(keyed=settings.key is not None)
+    form.refuse_other_encoding()
     if columns is None:
         return settings
     if labels:
@@ -208,7 +211,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
             digests.update(chunk.digest)
             done = store.journal.done(chunk.number)
             if done is None:
-                yield chunk, [NoteInput(row.id, row.patient, row.parts) for row in chunk.rows if row.parts]
+                yield chunk, [NoteInput(row.id, row.patient, row.parts, row.kept) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
                 raise changed_input(settings, store.journal)
             else:
@@ -229,5 +232,5 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
     if store.journal.numbers() != list(range(n_chunks)):
         raise changed_input(settings, store.journal)
     store.journal.set_fact("input", digests.hexdigest())
-    store.journal.set_fact(PASSED_OVER, form.passed_over)
+    store.journal.set_fact(PASSED_OVER, form.found.passed_over())
     return n_notes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.formats.rows import TABLES, FormatSettings, text_digest
+from phistack.ensemble.batch.rows import TABLES, FormatSettings, text_digest
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.deidentification.keyed_choices import key_check
@@ -43,6 +43,7 @@ class RunSettings:
     :param struck: folded words to be removed everywhere.
     :param options: of the engine, but for the roster.
     :param known: a roster of what is known of the patients.
+    :param unmatched_roster: whether to go on although the roster has the patient of no note.
     :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
     :param hide_ids: whether reports name notes by HMACs of their ids, for which a key is needed.
@@ -63,6 +64,7 @@ class RunSettings:
     form_settings: FormatSettings = field(default_factory=FormatSettings)
     struck: frozenset[str] = field(default=frozenset(), repr=False)
     known: Path | None = field(default=None, kw_only=True)
+    unmatched_roster: bool = field(default=False, kw_only=True)
     by_language: Mapping[str, Path] = field(default_factory=dict, kw_only=True)
     options: EngineOptions = field(default_factory=EngineOptions, kw_only=True)
     timeout: float = 60.0

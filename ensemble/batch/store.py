@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk
-from phistack.ensemble.batch.formats.rows import InputFormat, Row, sha256
 from phistack.ensemble.batch.journal import GO_ON, DoneChunk, Journal
+from phistack.ensemble.batch.rows import InputFormat, Row
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
 from phistack.ensemble.batch.workers.job import NoteResult, is_transient
 from phistack.features.errors import CorpusError
+from phistack.features.formats.format import sha256
 from phistack.features.hashed import hashed
 from phistack.features.shown import shown_id
 from phistack.features.writing import new_file, refused_by_disk
@@ -132,7 +133,7 @@ class Store:
         shutil.rmtree(folder, ignore_errors=True)
         with refused_by_disk(folder / name, GO_ON):
             folder.mkdir()
-            self.form.assemble(self.data(), folder / name)
+            self.form.table.assemble(self.data(), folder / name)
         return folder / name
 
     def _path(self, number: int) -> Path:

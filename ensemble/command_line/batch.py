@@ -33,7 +33,7 @@ from phistack.features.shown import explained
 
 def deidentify(
     context: typer.Context,
-    source: Annotated[Path, argument("IN", "A folder, JSONL, CSV or Parquet.")],
+    source: Annotated[Path, argument("IN", "A folder or file of notes, in any known format.")],
     out: Annotated[Path, argument("OUT", "The output, in the format of IN.")],
     *,
     model: ModelChoiceOption = None,
@@ -53,7 +53,7 @@ def deidentify(
     ] = None,
     patient_column: PatientColumnOption = "group",
     column: ColumnOption = None,
-    encoding: Annotated[str, option("Encoding of text, brat and CSV files.")] = "utf-8",
+    encoding: Annotated[str, option("Encoding of text, brat, CoNLL and CSV files.")] = "utf-8",
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
@@ -63,8 +63,8 @@ def deidentify(
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
+    from phistack.ensemble.batch.columns import treatments_of
     from phistack.ensemble.batch.commands import key_from, policy_from
-    from phistack.ensemble.batch.formats.columns import treatments_of
     from phistack.ensemble.batch.reports.terminal_summary import done, held_back
     from phistack.ensemble.batch.settings import read_struck
 
@@ -79,8 +79,8 @@ def deidentify(
     )
     settings = RunSettings(
         source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
-        known=use.known, by_language=by_language, options=use.options, timeout=timeout, second_pass=second_pass,
-        hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
+        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language, options=use.options,
+        timeout=timeout, second_pass=second_pass, hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(model)
     with keeping(lambda: kept(settings)):

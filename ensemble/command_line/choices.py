@@ -35,7 +35,6 @@ STRATEGIES = (
     *("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
     *("generalise", "keep"),
 )
-INPUT_FORMATS = ("jsonl", "csv", "parquet", "text", "brat", "i2b2", "ngrid", "meddocan")
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
 RECALLS = ("high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")

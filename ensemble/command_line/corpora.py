@@ -53,7 +53,7 @@ def synthesize(
     """Write annotated synthetic notes: English, German, Spanish, Dutch, Norwegian or Swedish."""
     from phistack.ensemble.synthesis import carry, synthesize
     from phistack.features.formats import read_corpus
-    from phistack.features.formats.corpora import write_notes
+    from phistack.features.formats.corpora import write_corpus
     from phistack.features.formats.recognise import format_told_by
 
     if carriers and language != "en":
@@ -64,7 +64,7 @@ def synthesize(
             carrying = carry(read_corpus(carriers, accept_unknown_labels=True).documents, seed=seed)
             corpus = replace(corpus, documents=corpus.documents + carrying.documents)
         usual = "i2b2" if corpus.label_set.name == "i2b2-2014" else "brat"
-        write_notes(corpus, out, format=to or format_told_by(out) or usual)
+        write_corpus(corpus, out, format=to or format_told_by(out) or usual)
     say_where(corpus.documents, out)
 
 
@@ -77,7 +77,7 @@ def convert(
     corpora: CorpusOptions,
 ) -> None:
     """Convert a corpus to another format, and its labels to those of another set."""
-    from phistack.features.formats.corpora import input_path, write_notes
+    from phistack.features.formats.corpora import input_path, write_corpus
     from phistack.features.formats.recognise import format_told_by
 
     format = to or format_told_by(out)
@@ -86,7 +86,7 @@ def convert(
     corpus = corpora.read(input_path(source))
     if map_labels:
         corpus = corpus.mapped(map_labels)
-    write_notes(corpus, out, format=format)
+    write_corpus(corpus, out, format=format)
     say_remarks(corpus)
     say_where(corpus.documents, out)
 
@@ -113,7 +113,7 @@ def pseudonymise(
     from phistack.ensemble.batch.commands import key_or_seed, policy_from
     from phistack.ensemble.deidentification.keyed_choices import usable_key
     from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus, renumbered
-    from phistack.features.formats.corpora import input_path, write_notes
+    from phistack.features.formats.corpora import input_path, write_corpus
     from phistack.features.formats.recognise import format_told_by
     from phistack.features.writing import new_file, refuse_taken
 
@@ -128,7 +128,7 @@ def pseudonymise(
     with new_file(review) if review else nullcontext() as sheet:
         if sheet:
             sheet.write_text(made.sheet(), encoding="utf-8")
-        write_notes(made.result.corpus, out, format=format)
+        write_corpus(made.result.corpus, out, format=format)
     say_remarks(notes)
     say_where(made.result.corpus.documents, out)
     warn(_warnings(made))

@@ -28,7 +28,7 @@ from phistack.ensemble.command_line.output import (
     report_misaligned_spans,
     say,
     say_remarks,
-    say_where,
+    say_written,
     tell_reliability,
     warn,
 )
@@ -110,10 +110,10 @@ def annotate(
         model, engine = use.load(notes, model)
         keep_all()
     tell_reliability(model)
-    corpus, held_back = annotate_corpus(notes, out, engine, format=to)
-    warn(corpus.warnings)
-    say_where(corpus.documents, out)
-    fail_for(held_back, len(corpus))
+    written = annotate_corpus(notes, out, engine, format=to)
+    warn(written.warnings)
+    say_written(written.notes, written.spans, out)
+    fail_for(written.held_back, written.notes)
 
 
 def explain(

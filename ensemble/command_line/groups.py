@@ -38,6 +38,7 @@ from phistack.ensemble.command_line.options import (
     SubsetOption,
     TextColumnOption,
     UnknownLabelsOption,
+    UnmatchedRosterOption,
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -97,10 +98,10 @@ class EngineUseOptions:
     """How an engine reads, and what the user knows better."""
 
     known: KnownOption = None
+    unmatched_roster: UnmatchedRosterOption = False
     always: AlwaysOption = None
     never: NeverOption = None
     patterns: PatternsOption = None
-
     cascade: CascadeOption = True
     recall: RecallOption = "balanced"
     other_languages: OtherLanguagesOption = "replace"
@@ -129,7 +130,7 @@ class UseOptions:
         """The notes to read."""
         from phistack.ensemble.tasks.annotating import Source
 
-        return Source(path, self.reading.reader)
+        return Source(path, self.reading.reader, self.engine.unmatched_roster)
 
     def load(self, notes: Source, model: Path | None) -> tuple[Path, Engine]:
         """The engine that was named, or those for the languages of the notes.

@@ -18,7 +18,6 @@ from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.choices import (
     ENGINES,
     FORMATS,
-    INPUT_FORMATS,
     LABEL_SETS,
     OTHER_LANGUAGES,
     POLICIES,
@@ -88,7 +87,7 @@ FromOption = Annotated[
 ]
 FormOption = Annotated[
     str,
-    option(f"Format of IN: {one_of(INPUT_FORMATS)}; default: recognised.", "--from", "--form", names=INPUT_FORMATS),
+    option(f"Format of IN: {one_of(FORMATS)}; default: recognised.", "--from", "--form", names=FORMATS),
 ]
 ConvertedFormatOption = Annotated[
     str, option(f"{one_of(FORMATS)}; default: by the file ending of OUT.", "--to", names=FORMATS)
@@ -152,6 +151,9 @@ KnownOption = Annotated[
 AlwaysOption = Annotated[
     Path | None, option("List of phrases that are PHI, under lines such as [HOSPITAL].", "--always")
 ]
+UnmatchedRosterOption = Annotated[
+    bool, option("Go on although the roster has the patient of no note.", "--unmatched-roster")
+]
 NeverOption = Annotated[Path | None, option("List of phrases that are not PHI, one on each line.", "--never")]
 PatternsOption = Annotated[Path | None, option("TOML file of your own patterns.", "--patterns")]
 RecallOption = Annotated[
@@ -174,8 +176,8 @@ PatientColumnOption = Annotated[str, option("Column with the patient; default: r
 ColumnOption = Annotated[
     list[str] | None,
     option(
-        "What to do with another column (or the patient's): keep, remove, redact (read it), or the LABEL that all of "
-        "it is.",
+        "For each column but the text: keep, remove, redact (read it), pseudonym (a code; needs a key), or what all of "
+        "it is: NAME, DATE, ID, CONTACT, LOCATION, AGE or a label of the engine.",
         "--column", metavar="NAME=TREATMENT",
     ),
 ]  # fmt: skip

@@ -25,11 +25,16 @@ def say(sentence: str) -> None:
 
 def say_where(notes: Sequence[Document], path: Path) -> None:
     """Print how many notes a command wrote; on standard error, if it wrote them to standard output."""
+    say_written(len(notes), n_spans(notes), path)
+
+
+def say_written(n_notes: int, n_phi: int, path: Path) -> None:
+    """The same, of notes that were counted as they were written."""
     is_stream = str(path) == "-"
     place = "on standard output" if is_stream else f"in {path}"
-    noun, is_or_are = ("note", "is") if len(notes) == 1 else ("notes", "are")
+    noun, is_or_are = ("note", "is") if n_notes == 1 else ("notes", "are")
     print(
-        f"{len(notes)} {noun} with {n_spans(notes)} PHI {is_or_are} {place}",
+        f"{n_notes} {noun} with {n_phi} PHI {is_or_are} {place}",
         file=sys.stderr if is_stream else sys.stdout,
     )
 

@@ -28,6 +28,7 @@ from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.passages import UNREAD
 from phistack.features.plain_view import plain_text, plain_view
+from phistack.features.ranges import overlapping_groups
 
 
 class Deidentifier:
@@ -141,15 +142,15 @@ class Deidentifier:
 
     def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
         """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
-        joined: list[list[Span]] = []
-        end = 0
-        for span in sorted((*spans, *self._over_89(document)), key=lambda span: (span.start, -span.end, span.label)):
-            if not joined or span.start >= end:
-                joined.append([])
-            joined[-1].append(span)
-            end = max(end, span.end)
-        leading = ((group, max(group, key=self._severity)) for group in joined)
-        return [Span(group[0].start, max(span.end for span in group), first.label) for group, first in leading]
+        stretches: list[Span] = []
+        for group in overlapping_groups((*spans, *self._over_89(document))):
+            # Of strategies that take away the same, that of the first and longest span counts.
+            first = max(
+                sorted(group, key=lambda span: (span.start, -span.end, span.label)),
+                key=self._severity,
+            )
+            stretches.append(Span(min(s.start for s in group), max(s.end for s in group), first.label))
+        return stretches
 
     def _severity(self, span: Span) -> tuple[int, bool]:
         """A text that is an age and something else is generalised as an age, which fails where it is more than one."""

@@ -1,13 +1,12 @@
 """What became of the PHI of a note, and the proof that nothing else changed.
 
-Replacement(Span(12, 17, "DOCTOR"), 12, 20, "tag")      one stretch of PHI and what stands in its place
+Replacement(Span(12, 17, "DOCTOR"), 12, 20, "tag")     one stretch of PHI, and where in the output what replaced it is
 verify(document, result)                               raises unless every character outside the spans is unchanged
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import VerificationError
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
+from phistack.features.ranges import covering, ranges_of
 from phistack.features.shown import shown_id
 
 
@@ -76,10 +76,9 @@ def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ())
         position, position_in_output = span.end, replacement.end_in_output
     if document.text[position:] != result.text[position_in_output:]:
         raise _failure(document, position, "the text after the last replacement was changed")
-    starts = [replacement.span.start for replacement in result.replacements]
+    is_replaced = covering(ranges_of(replacement.span for replacement in result.replacements))
     for span in spans:
-        place = bisect_right(starts, span.start) - 1
-        if place < 0 or span.end > result.replacements[place].span.end:
+        if not is_replaced(span.start, span.end):
             raise _failure(document, span.start, "a span was not replaced")
 
 

@@ -154,7 +154,7 @@ class Engine:
     @property
     def record_search(self) -> RecordSearch:
         """The search for what is known about a patient."""
-        return RecordSearch(self.label_set, self.language, self.is_word, self.html)
+        return RecordSearch(self.label_set, self.language, self.is_word)
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -14,8 +14,9 @@ engines     `EngineSettings` with `FeatureSettings` and `StackerSettings`; `trai
 scores      `evaluate`, which returns a `Report`; `compare`, which returns a `Comparison`; `agree`, which returns an
             `Agreement` of two annotations; all by a `Resampling`; `out_of_fold_corpora`
 PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, which returns a `Deidentified`;
-            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, `audit_run`;
-            for an annotated corpus `pseudonymise`, which returns a `Pseudonymised`
+            `PatientMemory`, `read_key`, `verify`; for files of many notes `deidentify` with `RunSettings`, for tables
+            with `FormatSettings` of `Columns`, `audit_run`; for an annotated corpus `pseudonymise`, which returns a
+            `Pseudonymised`
 errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`

@@ -1,3 +1,5 @@
+from phistack.ensemble.batch import Columns as Columns
+from phistack.ensemble.batch import FormatSettings as FormatSettings
 from phistack.ensemble.batch import RunSettings as RunSettings
 from phistack.ensemble.batch import audit_run as audit_run
 from phistack.ensemble.batch import deidentify as deidentify

@@ -136,14 +136,14 @@ def egofy(
     from dataclasses import replace
 
     from phistack.ensemble.papers.egofication import Subject, egofied
-    from phistack.features.formats.corpora import input_path, write_notes
+    from phistack.features.formats.corpora import input_path, write_corpus
     from phistack.features.formats.recognise import format_told_by
 
     whose = Subject(subject, gender)
     corpus = corpora.read(input_path(source))
     rewritten = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source))
-    write_notes(rewritten, out, format=format)
+    write_corpus(rewritten, out, format=format)
     say_where(rewritten.documents, out)
 
 
@@ -165,7 +165,7 @@ def select(
 ) -> None:
     """Select what to annotate: sentences likely to have PHI, marked beforehand, or documents of each institution."""
     from phistack.ensemble.papers.selecting import preselected, sampled
-    from phistack.features.formats.corpora import write_notes
+    from phistack.features.formats.corpora import write_corpus
 
     if (what, len(paths)) not in (("sentences", 2), ("documents", 3)):
         raise SettingsError("give select sentences NOTES OUT, or select documents SURVEYS REPORTS OUT")
@@ -175,5 +175,5 @@ def select(
         chosen = preselected(first, language or first.label_set.language)
     else:
         chosen = sampled(first, corpora.read(paths[1], first.label_set), plan)
-    write_notes(chosen, paths[-1], format=to)
+    write_corpus(chosen, paths[-1], format=to)
     say_where(chosen.documents, paths[-1])

@@ -3,18 +3,15 @@
     pools = pools_of(tables, {"crf": ..., "blstm": ...}, ("crf", "blstm"))       those of many notes
     pool = pooled([crf_candidates, blstm_candidates])     one PooledCandidate for each distinct span and label
     pool[0].votes                                         who proposed it, each with score and evidence
-    best = non_overlapping(pool, gains)                   the set with the largest total gain
 
 A `Decision` is a pooled candidate after the stacker has weighed it; `explain` shows decisions.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +20,10 @@ from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.plain_view import PlainView
+from phistack.features.ranges import non_overlapping
 from phistack.submodels.base import Candidate
 
 _OVER_AND_OVER = 40
-
-
-class _HasSpan(Protocol):
-    @property
-    def span(self) -> Span: ...
-
-
-_Item = TypeVar("_Item", bound=_HasSpan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,30 +116,6 @@ def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]
     :param view: of the note, in which the candidates are.
     """
     return sorted({view.in_note(candidate.span) for candidate in candidates if candidate.chosen})
-
-
-def non_overlapping(items: Sequence[_Item], gains: Sequence[float]) -> list[int]:
-    """The indices of the items without overlap whose total gain is largest; items with a gain of 0 or less are left.
-
-    Weighted interval scheduling by dynamic programming, in O(n log n).
-    """
-    order = sorted((i for i in range(len(items)) if gains[i] > 0), key=lambda i: (items[i].span.end, items[i].span))
-    ends = [items[i].span.end for i in order]
-    best: list[tuple[float, int]] = [(0.0, -1)]
-    before: list[int] = []
-    for position, i in enumerate(order):
-        before.append(bisect_right(ends, items[i].span.start, hi=position))
-        total = best[before[position]][0] + gains[i]
-        best.append((total, position) if total > best[position][0] else (best[position][0], -1))
-    chosen: list[int] = []
-    position = len(order)
-    while position:
-        if best[position][1] >= 0:
-            chosen.append(order[position - 1])
-            position = before[position - 1]
-        else:
-            position -= 1
-    return sorted(chosen)
 
 
 def decided(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> list[Decision]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from phistack.ensemble.stacking.candidates import non_overlapping
 from phistack.features.documents import Span
+from phistack.features.ranges import non_overlapping
 from phistack.submodels.base import Candidate
 
 

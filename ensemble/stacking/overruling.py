@@ -1,14 +1,13 @@
-"""What a hospital knows better than the stacker: phrases that always are PHI or never are, and patterns of its own.
+"""What a hospital knows better than the stacker: phrases that are always or never PHI, and its own patterns.
 
     overruling = read_overruling(always=Path("ours.txt"), never=Path("drugs.txt"), patterns=Path("numbers.toml"))
     engine.with_options(overruling=overruling).annotate(documents)
 
-What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are not; then all
-that the list of `always` says is accepted. A new span that overlaps accepted ones takes them in, so that nothing that
-was covered becomes uncovered. Nothing else changes. Who said it is among the votes of the decision, with the line of
-the list or the name of the pattern, and never the text.
+What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are refused; then
+all phrases of the list of `always` are accepted. A new span that overlaps accepted ones becomes one with them, so
+nothing is uncovered. The votes of a decision name the line of the list or the pattern, never the text.
 
-A span that one of the sources in `CERTAIN` says is of a record, such as a roster of patients: no list uncovers it.
+No list of `never` uncovers a span of a source in `CERTAIN`, such as a roster.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
+from phistack.features.ranges import Range, overlapping_groups
 from phistack.features.suggestions import no_such
+from phistack.features.text_words import trimmed
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, user_patterns
 
@@ -42,7 +43,7 @@ class Overruling:
     """Lists and patterns of a user.
 
     :param always: what is PHI whatever the stacker says.
-    :param never: what is not, unless a source in `CERTAIN` says so.
+    :param never: what is not, except spans of a source in `CERTAIN`.
     :param patterns: of the user; what they find is PHI.
     :param language: of the notes, as an ISO 639-1 code, for the validators of patterns.
     :raises SettingsError: if the same phrase is in both lists.
@@ -58,10 +59,10 @@ class Overruling:
         for phrase in self.never.phrases:
             other = lines.get(phrase.key)
             if other is not None:
+                places = (f"line {one.line}, column {one.column} of" for one in (other, phrase))
                 raise SettingsError(
-                    f"the lists contradict each other: line {other.line}, column {other.column} of {self.always.path} "
-                    f"and line {phrase.line}, column {phrase.column} of {self.never.path} are the same phrase; take "
-                    f"one of them out"
+                    f"the lists contradict each other: {next(places)} {self.always.path} and {next(places)} "
+                    f"{self.never.path} are the same phrase; take one of them out"
                 )
 
     def __bool__(self) -> bool:
@@ -70,7 +71,8 @@ class Overruling:
     @property
     def digests(self) -> dict[str, str]:
         """What decides what it does, by the name of its option; empty for an option that was not given."""
-        patterns = "\n".join(repr(_what_it_finds(pattern)) for pattern in self.patterns)
+        finds = ((p.name, p.regex, p.flags, p.validator, sorted(p.labels.items())) for p in self.patterns)
+        patterns = "\n".join(map(repr, finds))
         texts = {"always list": self.always.text, "never list": self.never.text, "own patterns": patterns}
         return {name: text and hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
@@ -87,7 +89,7 @@ class Overruling:
         return {p.label for p in self.always.phrases} | {pattern.labels[ANY_SET] for pattern in self.patterns}
 
     def applied(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note, on spans of the note as it was written, after it has been asked.
+        """The decisions on a note, on spans of the note as it was written, with what lists and patterns say.
 
         :param note: the text of the note as it was written.
         """
@@ -109,10 +111,10 @@ class Overruling:
     def _without_never(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
         if not (self.never.phrases and any(decision.accepted for decision in decisions)):
             return list(decisions)
-        hits: dict[tuple[int, int], list[Hit]] = {}
+        hits: dict[Range, list[Hit]] = {}
         for hit in self.never.find(view.document.text, self.language):
-            hits.setdefault(_core(note, *view.place(hit.start, hit.end)), []).append(hit)
-        return [_refused(d, hits.get(_core(note, d.span.start, d.span.end), ())) for d in decisions]
+            hits.setdefault(trimmed(note, *view.place(hit.start, hit.end)), []).append(hit)
+        return [_refused(d, hits.get(trimmed(note, d.span.start, d.span.end), ())) for d in decisions]
 
 
 def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
@@ -123,14 +125,8 @@ def read_overruling(always: Path | None = None, never: Path | None = None, patte
 
 def overruled(decisions: Iterable[Decision]) -> Counter[str]:
     """On how many spans each list and the patterns had a say."""
-    return Counter(
-        source for d in decisions for source in {vote.source for vote in d.votes} & {ALWAYS, NEVER, PATTERNS}
-    )
-
-
-def _what_it_finds(pattern: Pattern) -> tuple[object, ...]:
-    """All that decides what a pattern finds."""
-    return pattern.name, pattern.regex, pattern.flags, pattern.validator, sorted(pattern.labels.items())
+    ours = {ALWAYS, NEVER, PATTERNS}
+    return Counter(source for d in decisions for source in ours.intersection(vote.source for vote in d.votes))
 
 
 def _labelled(pattern: Pattern, label_set: LabelSet) -> Pattern:
@@ -146,18 +142,8 @@ def _votes(view: PlainView, source: str, hits: Iterable[Hit]) -> list[Candidate]
     return [Candidate(view.in_note(Span(h.start, h.end, h.label)), source, evidence=h.evidence) for h in hits]
 
 
-def _core(note: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch without what is neither letter nor digit at its ends, where anything is left then."""
-    first, last = start, end
-    while first < last and not note[first].isalnum():
-        first += 1
-    while first < last and not note[last - 1].isalnum():
-        last -= 1
-    return (first, last) if first < last else (start, end)
-
-
 def _refused(decision: Decision, hits: Iterable[Hit]) -> Decision:
-    """The decision, no longer accepted where a hit of its label says so and none that is certain speaks for it."""
+    """The decision, no longer accepted if a hit has its label and no certain source proposes it."""
     hit = next((hit for hit in hits if hit.label in ("", decision.span.label)), None)
     if hit is None or not decision.accepted or any(v.source in CERTAIN and v.chosen for v in decision.votes):
         return decision
@@ -170,26 +156,14 @@ def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[De
     if not votes:
         return list(decisions)
     accepted = [decision for decision in decisions if decision.accepted]
-    joined = [_joined(group) for group in _groups([*accepted, *votes])]
+    every: list[Decision | Candidate] = [*accepted, *votes]
+    joined = [_joined(group) for group in overlapping_groups(every)]
     before = {d.span: replace(d, accepted=False) if d.accepted else d for d in decisions}
-    new = {d.span: replace(d, votes=_with_votes_of(before.get(d.span), d.votes)) for d in joined}
+    new = {}
+    for decision in joined:
+        old = before[decision.span].votes if decision.span in before else ()
+        new[decision.span] = replace(decision, votes=tuple(dict.fromkeys((*decision.votes, *old))))
     return [new.get(span) or before[span] for span in sorted({*before, *new})]
-
-
-def _with_votes_of(decision: Decision | None, votes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    return tuple(dict.fromkeys((*votes, *(decision.votes if decision else ()))))
-
-
-def _groups(items: Sequence[Decision | Candidate]) -> list[list[Decision | Candidate]]:
-    """What overlaps, directly or by way of others, together."""
-    groups: list[list[Decision | Candidate]] = []
-    end = -1
-    for item in sorted(items, key=lambda item: (item.span.start, item.span.end)):
-        if item.span.start >= end:
-            groups.append([])
-        groups[-1].append(item)
-        end = max(end, item.span.end)
-    return groups
 
 
 def _joined(group: Sequence[Decision | Candidate]) -> Decision:
@@ -199,8 +173,8 @@ def _joined(group: Sequence[Decision | Candidate]) -> Decision:
     if not votes:
         return decisions[0]
     start, end = group[0].span.start, max(item.span.end for item in group)
-    said = tuple({(vote.source, vote.evidence): vote for vote in votes}.values())
-    every = (*said, *(vote for decision in decisions for vote in decision.votes))
+    distinct = tuple({(vote.source, vote.evidence): vote for vote in votes}.values())
+    every = (*distinct, *(vote for decision in decisions for vote in decision.votes))
     longest = max(votes, key=lambda vote: vote.span.end - vote.span.start).span
     whole = decisions[0].span if len(decisions) == 1 else longest
     if (whole.start, whole.end) == (start, end) != (longest.start, longest.end):

@@ -9,11 +9,11 @@
     always = read_list(Path("ours.txt"), ALWAYS)
     list(always.find("moved to ward 7b", "en"))      [Hit(9, 16, "HOSPITAL", "line 3")]
 
-One phrase a line; blank lines and lines that begin with `#` mean nothing. `[LABEL]` holds for the lines below it. What
-stands between slashes is a regular expression, with the flags of Python (`i`, `m`, `s`, `x`) behind the last one. A
-phrase is found where its words stand as whole words, with any white space between them: those of a list of what is
-always PHI in small and capital letters alike, those of one of what never is only as they are written, so that `Brown`
-uncovers no `BROWN`.
+One phrase a line; blank lines and lines that begin with `#` mean nothing. `[LABEL]` holds for the lines below it. A
+line between slashes is a regular expression, with the flags of Python (`i`, `m`, `s`, `x`) behind the last one. A
+phrase is found as whole words, with any white space between them, whichever hyphens, apostrophes and quotation marks it
+has. For a list of what is always PHI capitals and accents do not count either, as for a roster; a list of what never is
+takes them as written, so that `Brown` uncovers no `BROWN`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from phistack.features.errors import SettingsError
+from phistack.features.letters import fold
 from phistack.features.limited_regex import LimitedRegex
+from phistack.features.phrases import Index
 from phistack.features.plain_view import plain_text
 from phistack.features.regular_files import read_regular
 from phistack.features.suggestions import no_such
@@ -33,19 +36,25 @@ from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern
 
 ALWAYS, NEVER = "always", "never"
-"""What a list says of its phrases, and the source of its votes."""
+"""The kind of a list, and the source of its votes."""
 
 _LARGEST_FILE, _MOST_PATTERNS, _MOST_WORDS = 2**24, 2_000, 100
 _PIECE = re.compile(r"\w+|[^\w\s]")
+_SIGNS = {
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"), "-"),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u00b4\u0060\u2032"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"), '"'),
+}
+"""Dashes, apostrophes and quotation marks -> the one that is on every keyboard."""
+
+_END = "\0"
+"""Behind each word or sign, so that a phrase is found as it is cut."""
 _REGEX = re.compile(r"/(.+)/([imsx]*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """Where something that a user wrote stands in a text.
+class Hit(NamedTuple):
+    """Where something that a user wrote is in a text.
 
-    :param start: in code points.
-    :param end: after the last character.
     :param label: empty for any.
     :param evidence: the line or the name of what was found; never text of a note.
     """
@@ -76,18 +85,14 @@ class Phrase:
     @property
     def key(self) -> tuple[str, ...]:
         """What two lists must not both hold."""
-        return ("/", self.pattern.regex) if self.pattern else tuple(word.casefold() for word in self.words)
-
-    def hit(self, start: int, end: int) -> Hit:
-        """The phrase where it stands."""
-        return Hit(start, end, self.label, f"line {self.line}")
+        return ("/", self.pattern.regex) if self.pattern else tuple(_as_read(word, ALWAYS) for word in self.words)
 
 
 @dataclass(frozen=True)
 class PhraseList:
     """The phrases of a file.
 
-    :param kind: `ALWAYS`, for which small and capital letters are one, or `NEVER`.
+    :param kind: `ALWAYS`, for which capitals and accents do not count, or `NEVER`.
     :param phrases: in the order of the file.
     :param path: of the file, for messages.
     :param text: of the file, which decides what a run makes.
@@ -99,37 +104,25 @@ class PhraseList:
     text: str = field(default="", repr=False)
 
     @cached_property
-    def _by_words(self) -> dict[tuple[str, ...], list[Phrase]]:
-        found: dict[tuple[str, ...], list[Phrase]] = {}
-        for phrase in self.phrases:
-            if phrase.words:
-                found.setdefault(tuple(map(self._read, phrase.words)), []).append(phrase)
-        return found
-
-    @cached_property
-    def _lengths(self) -> dict[str, list[int]]:
-        """How many words the phrases have that begin with a word."""
-        lengths: dict[str, set[int]] = {}
-        for words in self._by_words:
-            lengths.setdefault(words[0], set()).add(len(words))
-        return {word: sorted(found) for word, found in lengths.items()}
+    def _index(self) -> Index[Phrase]:
+        phrases = (phrase for phrase in self.phrases if phrase.words)
+        return Index(("".join(self._read(word) for word in phrase.words), phrase) for phrase in phrases)
 
     def _read(self, word: str) -> str:
-        return word.casefold() if self.kind == ALWAYS else word
+        """A word or sign as it is in the index; nothing for an accent that is no part of a letter."""
+        read = _as_read(word, self.kind)
+        return read and read + _END
 
     def find(self, text: str, language: str) -> Iterator[Hit]:
-        """Every place of a text in its plain view at which a phrase stands; they may overlap."""
+        """Every place of a text in its plain view where a phrase is; they may overlap."""
         if not self.phrases:
             return
-        pieces = list(_PIECE.finditer(text))
-        words = [self._read(piece[0]) for piece in pieces]
-        for i, word in enumerate(words):
-            for length in self._lengths.get(word, ()):
-                for phrase in self._by_words.get(tuple(words[i : i + length]), ()):
-                    yield phrase.hit(pieces[i].start(), pieces[i + length - 1].end())
+        pieces = [(*match.span(), read) for match in _PIECE.finditer(text) if (read := self._read(match[0]))]
+        for first, after, phrase in self._index.find([read for _, _, read in pieces]):
+            yield Hit(pieces[first][0], pieces[after - 1][1], phrase.label, f"line {phrase.line}")
         for phrase in self.phrases:
-            if phrase.pattern:
-                yield from (phrase.hit(*place) for place in phrase.pattern.find(text, language))
+            for start, end in phrase.pattern.find(text, language) if phrase.pattern else ():
+                yield Hit(start, end, phrase.label, f"line {phrase.line}")
 
     def check_labels(self, labels: Collection[str]) -> None:
         """See that an engine has all labels; :raises SettingsError: with line and column of one that it does not."""
@@ -137,6 +130,11 @@ class PhraseList:
             if phrase.label and phrase.label not in labels:
                 with file_named(f"the list of --{self.kind}", self.path):
                     raise SettingsError(f"line {phrase.line}: {no_such('label', phrase.label, labels)}")
+
+
+def _as_read(word: str, kind: str) -> str:
+    """A word or sign as it is compared."""
+    return fold(word.translate(_SIGNS)) if kind == ALWAYS else word.translate(_SIGNS)
 
 
 def read_list(path: Path | None, kind: str) -> PhraseList:
@@ -177,7 +175,7 @@ def _phrases(text: str, kind: str, path: Path) -> Iterator[Phrase]:
         if entry.startswith("["):
             label = entry[1:-1].strip() if entry.endswith("]") else ""
             if not label:
-                raise _wrong(number, column, "a label stands between brackets, as in [HOSPITAL]")
+                raise _wrong(number, column, "a label is written between brackets, as in [HOSPITAL]")
         elif entry and not entry.startswith("#"):
             if kind == ALWAYS and not label:
                 raise _wrong(number, column, "the phrase has no label; put a line such as [HOSPITAL] before it")

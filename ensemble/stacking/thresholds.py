@@ -14,13 +14,14 @@ for the few others is anything searched.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
 from phistack.features.arrays import Floats
 from phistack.features.documents import Span
+from phistack.features.ranges import overlapping_groups
 
 THRESHOLDS: tuple[float, ...] = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
 ABOUT = 0.0005
@@ -95,7 +96,10 @@ def _counted(
     alone: list[float] = []
     right: list[bool] = []
     for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
-        for run in _runs(pool, probability, thresholds[0]):
+        usable = np.flatnonzero(probability > thresholds[0]).tolist()
+        of_span = {pool[i].span: (pool[i], float(probability[i])) for i in usable}
+        for group in overlapping_groups(of_span):
+            run = [of_span[span] for span in group]
             if len(run) == 1:
                 alone.append(run[0][1])
                 right.append(run[0][0].span in spans)
@@ -106,21 +110,6 @@ def _counted(
     n_right = above[:, np.array(right, dtype=bool)].sum(axis=1)
     n_accepted, n_expected, of_runs = totals
     return n_accepted + above.sum(axis=1), n_expected + (above * lonely).sum(axis=1), of_runs + n_right
-
-
-def _runs(pool: Sequence[PooledCandidate], probabilities: Floats, lowest: float) -> Iterator[_Run]:
-    """The candidates that some threshold can accept, in runs that overlap."""
-    run: _Run = []
-    end = 0
-    for i in np.flatnonzero(probabilities > lowest).tolist():
-        candidate = pool[i]
-        if run and candidate.span.start >= end:
-            yield run
-            run = []
-        run.append((candidate, float(probabilities[i])))
-        end = max(end, candidate.span.end)
-    if run:
-        yield run
 
 
 def _counted_run(run: _Run, gold: set[Span], levels: Floats) -> Floats:

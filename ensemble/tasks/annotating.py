@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -15,17 +16,16 @@ from phistack.ensemble.engine import Engine, EngineOptions, EnginesByLanguage, R
 from phistack.ensemble.stacking.known import Roster
 from phistack.ensemble.stacking.known.roster import tell_unused
 from phistack.ensemble.tools.progress import progress, stage
-from phistack.features.documents import Corpus
+from phistack.features.documents import Document, refuse_repeated
 from phistack.features.errors import CorpusError
 from phistack.features.formats import USUAL_READER, Reader
-from phistack.features.formats.corpora import STANDARD, input_path, write_notes
+from phistack.features.formats.corpora import STANDARD, input_path, write_documents
+from phistack.features.formats.found import Found
 from phistack.features.formats.recognise import format_told_by
-from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 
 _LOG = logging.getLogger("phistack")
-_NO_LABELS = LabelSet("none", {})
-"""Expected of notes whose spans are ignored."""
+_MOST_TEXTS = 400
 
 HeldBack = Mapping[str, str]
 """Id -> reason of the notes that the engine cannot read."""
@@ -57,76 +57,104 @@ def engine_with(
 
 @dataclass(frozen=True)
 class Source:
-    """Notes that an engine is to read; they are read once, when they are first asked for.
+    """Notes that an engine is to read, one at a time and as often as needed.
 
     :param path: a file or folder, or `-` for standard input.
     :param reader: how it is read.
+    :param unmatched_roster: whether to go on although the engine's roster has the patient of no note.
     """
 
     path: Path
     reader: Reader = USUAL_READER
-
-    @property
-    def format(self) -> str:
-        """The name of the format of the notes; :raises CorpusError: if it is none that is known."""
-        return self.reader.format_of(input_path(self.path))
+    unmatched_roster: bool = False
 
     @cached_property
-    def notes(self) -> Corpus:
-        """All notes, without any spans that they had; :raises CorpusError: if there are none to be had."""
-        corpus = self.reader.read(input_path(self.path), label_set=_NO_LABELS, accept_unknown_labels=True)
-        return replace(corpus, documents=tuple(document.with_spans(()) for document in corpus.documents))
+    def notes(self) -> Found:
+        """All notes, without any spans that they had; :raises CorpusError: if they are of no known format."""
+        return self.reader.notes(input_path(self.path), annotated=False)
+
+    @cached_property
+    def _overview(self) -> tuple[int, list[str]]:
+        """How many notes there are, and texts from all over them; what cannot be read is refused here."""
+        ids, texts, step = set[str](), list[str](), 1
+        for number, document in enumerate(self.notes):
+            refuse_repeated([*ids & {document.id}])
+            ids.add(document.id)
+            texts += [document.text] if number % step == 0 else []
+            if len(texts) > _MOST_TEXTS:
+                texts, step = texts[::2], 2 * step
+        if not ids:
+            raise CorpusError(f"{self.path} holds no notes; give at least one")
+        return len(ids), texts
+
+    def __len__(self) -> int:
+        return self._overview[0]
 
     def sample(self, most: int) -> list[str]:
-        """The texts of some notes from all over them; :raises CorpusError: if there are none to be had."""
-        return [document.text for document in self.notes.documents[:: 1 + (len(self.notes) - 1) // most]]
+        """The texts of some notes from all over them; :raises CorpusError: if there are no notes."""
+        texts = self._overview[1]
+        return texts[:: 1 + (len(texts) - 1) // most]
 
-    def read(self, engine: Engine, *, traced: bool = False) -> tuple[list[Reading], HeldBack]:
-        """What becomes of the notes that the engine can read; :raises CorpusError: if it can read none.
+    def read(self, engine: Engine, held_back: dict[str, str], *, traced: bool = False) -> Generator[Reading]:
+        """What becomes of each note that the engine can read.
 
+        :param held_back: gets the id of each other note, and the reason.
         :param traced: whether the readings have a trace.
+        :raises CorpusError: if it can read none.
+        :raises SettingsError: if the engine's roster has the patient of no note.
         """
-        notes = self.notes.documents
-        readings: list[Reading] = []
-        held_back: dict[str, str] = {}
-        with progress("annotating", total=len(notes)) as advance:
-            for reading in engine.read(notes, traced=traced):
+        roster, n_others, unread = engine.options.roster, 0, Counter[str]()
+        with stage("reading the notes"):
+            total = len(self)
+            if roster is not None and not self.unmatched_roster:
+                roster.check_fits(document.group for document in self.notes)
+        with progress("annotating", total=total) as advance:
+            for reading in engine.read(self.notes, traced=traced):
                 if reading.objection:
                     held_back[reading.document.id] = reading.objection
                 else:
-                    readings.append(reading)
+                    n_others += roster is not None and reading.document.group not in roster
+                    unread.update({span.label for span in reading.unread})
+                    yield reading
                 advance("")
-        if notes and not readings:
+        n_read = total - len(held_back)
+        if not n_read:
             id, reason = next(iter(held_back.items()))
-            raise CorpusError(
-                f"the engine cannot read any of the {len(notes)} notes; document {shown_id(id)}: {reason}"
-            )
-        _warn(engine, readings)
-        return readings, held_back
+            raise CorpusError(f"the engine cannot read any of the {total} notes; document {shown_id(id)}: {reason}")
+        if n_others:
+            _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, n_read)
+        for label, n_notes in unread.most_common():
+            _LOG.warning("%d of %d notes have a passage that the engine did not read: %s", n_notes, n_read, label)
 
 
-def _warn(engine: Engine, readings: Sequence[Reading]) -> None:
-    roster = engine.options.roster
-    if roster is not None and (n_others := sum(r.document.group not in roster for r in readings)):
-        _LOG.warning("%d of %d notes are of patients who are not in the roster", n_others, len(readings))
-    unread = Counter(label for reading in readings for label in {span.label for span in reading.unread})
-    for label, n_notes in unread.most_common():
-        _LOG.warning("%d of %d notes have a passage that the engine did not read: %s", n_notes, len(readings), label)
+@dataclass
+class Written:
+    """What was written: notes and spans, how often oddities were met, and why notes were held back, by id."""
+
+    notes: int = 0
+    spans: int = 0
+    warnings: Counter[str] = field(default_factory=Counter)
+    held_back: dict[str, str] = field(default_factory=dict)
 
 
-def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> tuple[Corpus, HeldBack]:
-    """Annotate every note that the engine can read and write them all to `out`, or nothing.
+def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> Written:
+    """Annotate every note that the engine can read, and write each as it is done; all of them appear, or nothing.
 
     :param out: what to write, or `-` for standard output.
     :param format: of `out`; otherwise by its file ending, or that of `source`, or brat where that is plain text.
     :raises CorpusError: if it can read none of the notes.
     """
-    found = source.format
-    with stage("reading the notes"):
-        corpus = source.notes
-    readings, held_back = source.read(engine)
-    annotated = tuple(reading.document.with_spans(reading.accepted) for reading in readings)
-    result = replace(corpus, documents=annotated, label_set=engine.label_set)
+    found, written = source.notes.format.name, Written()
     of_text = "jsonl" if out == STANDARD else "brat"
-    write_notes(result, out, format=format or format_told_by(out) or (of_text if found == "text" else found))
-    return result, held_back
+    format = format or format_told_by(out) or (of_text if found == "text" else found)
+    with closing(source.read(engine, written.held_back)) as readings:
+
+        def annotated() -> Iterator[Document]:
+            for reading in readings:
+                written.notes += 1
+                written.spans += len(reading.accepted)
+                yield reading.document.with_spans(reading.accepted)
+
+        write_documents(annotated(), engine.label_set, out, format=format)
+    written.warnings = source.notes.how.warnings
+    return written

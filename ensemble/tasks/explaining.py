@@ -24,7 +24,8 @@ def explain_corpus(
     :returns: how many notes those are, and the others.
     :raises CorpusError: if it can read none of the notes.
     """
-    readings, held_back = source.read(engine, traced=True)
+    held_back: dict[str, str] = {}
+    readings = list(source.read(engine, held_back, traced=True))
     for reading in readings:
         print_explanation(reading, console, show_text=show_text)
     if html is not None:

@@ -127,7 +127,8 @@ def meter(description: str) -> Iterator[Callable[[int, float, int], None]]:
                 at.first = fraction
             held_back = f", {quarantined:,} in quarantine" if quarantined else ""
             at.done = fraction
-            at.words = f"{notes:,} notes, {notes / (at.seconds or 1.0):.1f} a second{held_back}"
+            what = "note" if notes == 1 else "notes"
+            at.words = f"{notes:,} {what}, {notes / (at.seconds or 1.0):.1f} a second{held_back}"
 
         yield show
         at.finish()

@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
-from phistack.features.documents import Corpus, Document, Span, patient_of
+from phistack.features.documents import Document, Span, patient_of
 from phistack.features.errors import CorpusError
-from phistack.features.files import encode_text, read_text
-from phistack.features.formats.format import Format, ReadNotes
-from phistack.features.formats.spans import checked_id, checked_span, parse_offset
+from phistack.features.files import encode_all, encode_text
+from phistack.features.formats.format import Format, Notes, Pieces
+from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.spans import checked_span, is_id, parse_offset
+from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 from phistack.features.tags import OUTSIDE, decode, encode
 
@@ -49,99 +50,88 @@ class _Lines:
     sentences: list[list[tuple[int, list[str]]]] = field(default_factory=lambda: [[]])
 
 
-def read(paths: Sequence[Path]) -> ReadNotes:
-    """Read the notes of each file, in order; a note without an id is named after its file.
+def read(file: NoteFile) -> Notes:
+    """The notes of a file, in order; one without an id is named after the file.
 
-    :raises CorpusError: for a line without a tag, or offsets that do not fit the text.
+    :raises CorpusError: for a line without a tag; offsets that do not fit the text are given in the note's place.
     """
-    return ReadNotes(tuple(document for path in paths for document in _read_file(path)))
+    notes = _split(file)
+    first, second = next(notes, None), next(notes, None)
+    for number, lines in enumerate(filter(None, chain((first, second), notes)), 1):
+        try:
+            yield _note_of(lines, f"{file.id}-{number}" if second else file.id, annotated=file.how.annotated)
+        except CorpusError as error:
+            yield error
 
 
-def _read_file(path: Path) -> Iterator[Document]:
-    notes = _split(path)
-    for number, lines in enumerate(notes, 1):
-        name = path.stem if len(notes) == 1 else f"{path.stem}-{number}"
-        document_id = lines.headers.get("id", name)
-        text = lines.headers.get("text")
-        if text is None:
-            text, sentences = _joined(lines)
-        else:
-            sentences = [_located(document_id, text, sentence) for sentence in lines.sentences]
-        spans = [span for sentence in sentences for span in _spans(document_id, text, sentence)]
-        yield Document(document_id, text, tuple(spans), lines.headers.get("group", "") or patient_of(document_id))
+def _note_of(lines: _Lines, name: str, *, annotated: bool) -> Document:
+    document_id, text = lines.headers.get("id", name), lines.headers.get("text")
+    located = [_located(document_id, text, s) for s in lines.sentences] if text is not None and annotated else []
+    text, sentences = (text, located) if text is not None else _joined(lines)
+    spans = [span for sentence in sentences for span in _spans(document_id, text, sentence) if annotated]
+    return Document(document_id, text, tuple(spans), lines.headers.get("group", "") or patient_of(document_id))
 
 
-def _split(path: Path) -> list[_Lines]:
+def _split(file: NoteFile) -> Iterator[_Lines]:
     """The lines of each note."""
-    notes: list[_Lines] = []
-    for number, line in enumerate(read_text(path).removeprefix("\ufeff").split("\n"), 1):
-        line = line.removesuffix("\r")
+    note: _Lines | None = None
+    for number, line in enumerate(file.text_lines(), 1):
         columns = line.split("\t") if "\t" in line else line.split()
         if columns and columns[0] == _START:
-            notes.append(_Lines())
+            if note:
+                yield note
+            note = _Lines()
         elif line.strip():
-            if not notes:
-                notes.append(_Lines())
-            _add_line(path, number, line, columns, notes[-1])
-        elif notes:
-            notes[-1].sentences.append([])
-    return notes
+            note = note or _Lines()
+            _add_line(f"{file.name}, line {number}", number, line, columns, note)
+        elif note:
+            note.sentences.append([])
+    if note:
+        yield note
 
 
-def _add_line(path: Path, number: int, line: str, columns: list[str], note: _Lines) -> None:
+def _add_line(place: str, number: int, line: str, columns: list[str], note: _Lines) -> None:
     """Put one line, which is not blank, where it belongs."""
     header = None if any(note.sentences) else _HEADER.fullmatch(line)
     if header:
-        value = _header_value(path, number, header[2])
-        note.headers[header[1]] = checked_id(f"{path}, line {number}", value) if header[1] == "id" else value
-    elif len(columns) > 1 and columns[0] and _TAG.fullmatch(columns[-1].strip()):
+        try:
+            value = str(json.loads(header[2]))
+        except ValueError:
+            raise CorpusError(f"{place}: the value of the comment is not a JSON string") from None
+        if header[1] == "id" and not is_id(value):
+            # In a damaged file it may be a text, which no message may show.
+            raise CorpusError(f"{place}: a document id must be one line of 1 to 200 characters")
+        note.headers[header[1]] = value
+    elif len(columns) > 1 and columns[0] and is_tag(columns[-1].strip()):
         note.sentences[-1].append((number, [*columns[:-1], columns[-1].strip()]))
     elif not line.startswith("# "):
-        raise CorpusError(
-            f"{path}, line {number}, is not a word with its BIO tag; correct it, or give the format with --from"
-        )
+        raise CorpusError(f"{place}, is not a word with its BIO tag; correct it, or give the format with --from")
 
 
-def _header_value(path: Path, number: int, written: str) -> str:
-    try:
-        value = json.loads(written)
-    except ValueError:
-        raise CorpusError(f"{path}, line {number}: the value of the comment is not a JSON string") from None
-    return str(value)
+def is_tag(word: str) -> bool:
+    """Whether a word is a tag such as `B-DATE` or `O`."""
+    return _TAG.fullmatch(word) is not None
 
 
 def _joined(lines: _Lines) -> tuple[str, list[list[_Token]]]:
-    """The text that the words alone make, and where its tokens are."""
-    sentences: list[list[_Token]] = []
-    pieces: list[str] = []
-    position = 0
-    for sentence in filter(None, lines.sentences):
-        tokens: list[_Token] = []
-        for _, columns in sentence:
-            if position:
-                pieces.append(" " if tokens else "\n")
-                position += 1
-            pieces.append(columns[0])
-            tokens.append((position, position + len(columns[0]), columns[-1]))
-            position += len(columns[0])
-        sentences.append(tokens)
-    return "".join(pieces), sentences
+    """The text that the words alone make, with blanks and newlines between them, and where its tokens are."""
+    sentences = [[(columns[0], columns[-1]) for _, columns in sentence] for sentence in lines.sentences if sentence]
+    lengths = (len(word) + 1 for sentence in sentences for word, _ in sentence)
+    starts = accumulate(lengths, initial=0)
+    tokens = [[(start := next(starts), start + len(word), tag) for word, tag in sentence] for sentence in sentences]
+    return "\n".join(" ".join(word for word, _ in sentence) for sentence in sentences), tokens
 
 
 def _located(document_id: str, text: str, sentence: list[tuple[int, list[str]]]) -> list[_Token]:
     """The tokens of a sentence whose lines hold offsets."""
     tokens = []
     for number, columns in sentence:
-        place = f"line {number}"
+        place = f"document {shown_id(document_id)}, line {number}"
         if len(columns) != 4:
-            raise CorpusError(
-                f"document {shown_id(document_id)}, {place}: a note with `# text` has word, start, end and tag"
-            )
-        start, end = (parse_offset(document_id, place, column) for column in columns[1:3])
+            raise CorpusError(f"{place}: a note with `# text` has word, start, end and tag")
+        start, end = (parse_offset(document_id, f"line {number}", column) for column in columns[1:3])
         if text[start:end] != columns[0]:
-            raise CorpusError(
-                f"document {shown_id(document_id)}, {place}: the word is not what the text has at {start}-{end}"
-            )
+            raise CorpusError(f"{place}: the word is not what the text has at {start}-{end}")
         tokens.append((start, end, columns[3]))
     return tokens
 
@@ -156,25 +146,23 @@ def _spans(document_id: str, text: str, sentence: list[_Token]) -> Iterator[Span
         yield checked_span(document_id, text, sentence[first][0], sentence[after - 1][1], label)
 
 
-def render(corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """All notes as one file, with BIO tags on runs of letters, runs of digits and single other characters.
 
     :raises CorpusError: if spans overlap, begin or end with white space, or a text holds a lone surrogate.
     """
-    yield "corpus.conll", "\n".join(_note(document) for document in corpus.documents).encode("utf-8")
+    for number, document in enumerate(documents):
+        yield "corpus.conll", encode_all("\n" * bool(number) + _note(document))
 
 
 def _note(document: Document) -> str:
     encode_text(document)
-    header = [_START]
-    for key, value in (("id", document.id), ("group", document.group), ("text", document.text)):
-        header.append(f"# {key} = {json.dumps(value, ensure_ascii=False)}")
-    lines = ["\n".join(header)]
+    header = (("id", document.id), ("group", document.group), ("text", document.text))
+    lines = [_START, *(f"# {key} = {json.dumps(value, ensure_ascii=False)}" for key, value in header)]
     previous = 0
     for start, end, tag in _tagged(document):
         new_line = any(c in "\r\n" for c in document.text[previous:start])
-        if previous == 0 or (new_line and not tag.startswith("I-")):
-            lines.append("")
+        lines += [""] if previous == 0 or (new_line and not tag.startswith("I-")) else []
         lines.append(f"{document.text[start:end]}\t{start}\t{end}\t{tag}")
         previous = end
     return "\n".join(lines) + "\n"
@@ -182,37 +170,24 @@ def _note(document: Document) -> str:
 
 def _tagged(document: Document) -> list[_Token]:
     """The tokens, cut where spans begin and end, and their tags."""
-    _refuse_overlaps(document)
+    place = f"document {shown_id(document.id)}"
+    ways = "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
+    for before, span in pairwise(document.spans):
+        if before.overlaps(span):
+            both = f"the spans {before.start}-{before.end} and {span.start}-{span.end} overlap"
+            raise CorpusError(f"{place}: {both}, {ways}")
     borders = sorted({0, len(document.text), *(edge for span in document.spans for edge in (span.start, span.end))})
     tokens = [match.span() for start, end in pairwise(borders) for match in _TOKENS.finditer(document.text, start, end)]
     starts, ends = ([token[side] for token in tokens] for side in (0, 1))
     firsts, lasts = set(starts), set(ends)
     for span in document.spans:
         if span.start not in firsts or span.end not in lasts:
-            raise CorpusError(
-                f"document {shown_id(document.id)}: the span {span.start}-{span.end} begins or ends "
-                "with white space, which "
-                "CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
-            )
+            raise CorpusError(f"{place}: the span {span.start}-{span.end} begins or ends with white space, {ways}")
     tags = encode(document.spans, (np.array(starts, dtype=np.int32), np.array(ends, dtype=np.int32)))
     return list(zip(starts, ends, tags, strict=True))
 
 
-def _refuse_overlaps(document: Document) -> None:
-    for before, span in pairwise(document.spans):
-        if before.overlaps(span):
-            raise CorpusError(
-                f"document {shown_id(document.id)}: the spans {before.start}-{before.end} and "
-                f"{span.start}-{span.end} overlap, "
-                "which CoNLL cannot express; write the corpus as jsonl, brat or i2b2"
-            )
-
-
 CONLL = Format(
-    "conll",
-    "a file with a token and its BIO tag a line",
-    (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv"),
-    read,
-    render,
-    single_file=True,
-)
+    "conll", "a file with a token and its BIO tag a line", (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv"), read,
+    render, single_file=True,
+)  # fmt: skip

@@ -1,32 +1,87 @@
 """Corpora in and out: any known format in, one named format out.
 
-corpus = read_corpus(Path("train"))                   recognised by looking
-write_corpus(corpus, Path("out"), format="brat")      complete or not at all
-reader = Reader(columns=ColumnNames(text="body"))     how a command line asks for corpora to be read
+    corpus = read_corpus(Path("train"))                   recognised by looking
+    write_corpus(corpus, Path("out"), format="brat")      complete or not at all
+    for document in Reader().notes(path): ...             one at a time, as often as needed
 
-Where a command is given `-`, `input_path` makes it what the readers know as standard input, and `write_notes` writes
-to standard output, after all is done, as there is no taking back what was piped.
+If a command is given `-`, `input_path` makes it what the readers know as standard input, and the writers write to
+standard output, after all is done, as what was piped cannot be taken back.
 """
 
 from __future__ import annotations
 
-import gzip
 import sys
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phistack.features.documents import Corpus
+from phistack.features.documents import Corpus, Document
 from phistack.features.errors import CorpusError
-from phistack.features.files import STANDARD_INPUT
+from phistack.features.files import STANDARD_INPUT, file_name
 from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
+from phistack.features.formats.format import Pieces
+from phistack.features.formats.found import Found
+from phistack.features.formats.note_file import Reading
+from phistack.features.formats.note_table import write_files
 from phistack.features.formats.own_labels import label_set_of
-from phistack.features.formats.recognise import format_named, passed_over, recognise
+from phistack.features.formats.recognise import format_named, recognise
 from phistack.features.labels import LabelSet, is_label
-from phistack.features.shown import file_names_shown
-from phistack.features.writing import new_folder, write_new
+from phistack.features.shown import shown_id
+from phistack.features.writing import new_file, new_folder
 
 STANDARD = Path("-")
 """Standard input or output, as commands are given it."""
+
+_PARTS = {"train", "training", "dev", "development", "valid", "validation", "test"}
+_IN_MEMORY, _BLOCK = 2**26, 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How corpora are read.
+
+    :param format: the name of their format; empty to recognise it.
+    :param columns: the names of the columns, of formats that have columns.
+    """
+
+    format: str = ""
+    columns: ColumnNames = USUAL_NAMES
+
+    def notes(self, path: Path, *, annotated: bool = True) -> Found:
+        """The notes of a file or folder, one at a time; :raises CorpusError: if it is of no known format."""
+        return recognise(path, self.format, Reading(self.columns, annotated=annotated))
+
+    def format_of(self, path: Path) -> str:
+        """The name of the format of a corpus; :raises CorpusError: as `notes` does."""
+        return self.notes(path).format.name
+
+    def read(
+        self,
+        path: Path,
+        *,
+        label_set: str | LabelSet | None = None,
+        accept_unknown_labels: bool = False,
+        language: str = "",
+    ) -> Corpus:
+        """Read annotated notes, as `read_corpus` does."""
+        notes = self.notes(path)
+        documents = tuple(notes)
+        if not documents:
+            raise CorpusError(f"{path} holds no notes; give a corpus with at least one")
+        parts = sorted({document.id.partition("/")[0] for document in documents} & _PARTS)
+        if notes.is_folder and len(parts) > 1:
+            raise CorpusError(f"the folder {path} holds the parts of a corpus, {', '.join(parts)}; give one of them")
+        labels, remarks = label_set_of(
+            documents, notes.how.categories, label_set or None, usual=notes.format.label_set,
+            accept=accept_unknown_labels, language=language,
+        )  # fmt: skip
+        return Corpus(documents, labels, notes.how.warnings, remarks)
+
+
+USUAL_READER = Reader()
+"""Whatever the corpus is, it is recognised."""
 
 
 def read_corpus(
@@ -43,122 +98,92 @@ def read_corpus(
     :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
         of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
     :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
-    :param language: of the notes, where the labels are the corpus' own; otherwise recognised from their text.
+    :param language: of the notes, if the labels are the corpus' own; otherwise recognised from their text.
     :param format: the name of the format; otherwise it is recognised.
     :param columns: the names of the columns, of formats that have columns.
     :raises CorpusError: if the path cannot be read as a corpus, or holds no notes.
     :raises LabelError: for a label that the label set lacks, or a label set that does not exist.
     """
-    with file_names_shown(path):
-        known, files = recognise(path, format, columns)
-        reading = known.read_columns(files, columns) if known.read_columns else known.read(files)
-    if not reading.documents:
-        raise CorpusError(f"{path} holds no notes; give a corpus with at least one")
-    labels, remarks = label_set_of(
-        reading, label_set or None, usual=known.label_set, accept=accept_unknown_labels, language=language
+    return Reader(format or "", columns).read(
+        path, label_set=label_set, accept_unknown_labels=accept_unknown_labels, language=language
     )
-    return Corpus(reading.documents, labels, reading.warnings + passed_over(path, files), remarks)
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """How corpora are read.
-
-    :param format: the name of their format; empty to recognise it.
-    :param columns: the names of the columns, of formats that have columns.
-    """
-
-    format: str = ""
-    columns: ColumnNames = USUAL_NAMES
-
-    def read(
-        self,
-        path: Path,
-        *,
-        label_set: str | LabelSet | None = None,
-        accept_unknown_labels: bool = False,
-        language: str = "",
-    ) -> Corpus:
-        """Read annotated notes, as `read_corpus` does."""
-        return read_corpus(
-            path,
-            label_set=label_set,
-            accept_unknown_labels=accept_unknown_labels,
-            language=language,
-            format=self.format or None,
-            columns=self.columns,
-        )
-
-    def format_of(self, path: Path) -> str:
-        """The name of the format of a corpus; :raises CorpusError: as `recognise` does."""
-        return recognise(path, self.format or None, self.columns)[0].name
-
-
-USUAL_READER = Reader()
-"""Whatever the corpus is, it is recognised."""
-
-
-def corpus_bytes(corpus: Corpus, *, format: str) -> bytes:
-    """Annotated notes as the content of one file.
-
-    :raises CorpusError: if the format cannot express the notes, or takes several files for them.
-    """
-    files = _rendered(corpus, format)
-    if len(files) > 1:
-        raise CorpusError(
-            f"{format} takes {len(files)} files for these notes, and standard output takes one; give --to jsonl or csv"
-        )
-    return files[0][1]
 
 
 def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
     The XML, brat and text formats write a folder with the files of each note, which come back in the order of their
-    names; the others write one file, packed where its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep
-    a patient that is not in the id.
+    names; the others write one file, packed if its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep a
+    patient that is not in the id.
 
-    :param path: the folder or file to make; what is there already is never overwritten.
+    :param path: the folder or file to make, which is never overwritten; `-` for standard output.
     :param format: the name of the format.
     :raises CorpusError: if the format cannot express the notes.
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.
     """
+    ids = [file_name(document.id, "") for document in corpus.documents if not format_named(format).single_file]
+    folders = {id.partition("/")[0] if "/" in id else "" for id in ids}
+    if len(folders) == 1 and "" not in folders:
+        raise CorpusError("all document ids begin with one folder, which readers leave out; write the corpus as jsonl")
+    write_documents(corpus.documents, corpus.label_set, path, format=format)
+
+
+def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path, *, format: str) -> None:
+    """Write notes as they come, as `write_corpus` does; what is wrong with one leaves nothing behind."""
     known = format_named(format)
-    files = _rendered(corpus, format)
-    if known.single_file:
-        content = files[0][1]
+    pieces = known.render(_checked(documents), labels)
+    if path == STANDARD:
+        _print(pieces, format)
+    elif known.single_file:
         packed = path.suffix.lower() == ".gz" and known.is_of(path)
-        write_new(path, gzip.compress(content, mtime=0) if packed else content)
-        return
-    with new_folder(path) as folder:
-        for name, content in files:
-            (folder / name).write_bytes(content)
+        with new_file(path) as part, part.open("wb") as out:
+            out.writelines(_packed(pieces) if packed else (content for _, content in pieces))
+    else:
+        with new_folder(path) as folder:
+            write_files(pieces, folder)
+
+
+def _checked(documents: Iterable[Document]) -> Iterator[Document]:
+    """The notes, if there are any and their labels can be written."""
+    document = None
+    for document in documents:
+        if not all(is_label(span.label) for span in document.spans):
+            raise CorpusError(
+                f"document {shown_id(document.id)} has labels that are no valid names; a label starts with a letter "
+                "and has no spaces"
+            )
+        yield document
+    if document is None:
+        raise CorpusError("the corpus holds no notes; there is nothing to write")
+
+
+def _packed(pieces: Pieces) -> Iterator[bytes]:
+    """The content as a gzip file without name and time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    yield from (packer.compress(content) for _, content in pieces)
+    yield packer.flush()
+
+
+def _print(pieces: Pieces, format: str) -> None:
+    """Write one file to standard output, after all of it is made."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as made:
+        names = set()
+        for name, content in pieces:
+            names.add(name)
+            if len(names) > 1:
+                raise CorpusError(
+                    f"{format} takes several files, and standard output takes one; give --to jsonl or csv"
+                )
+            made.write(content)
+        made.seek(0)
+        while rest := memoryview(made.read(_BLOCK)):
+            while rest:
+                # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
+                rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
 
 
 def input_path(path: Path) -> Path:
     """The path that the readers of notes take for what a command is given."""
     return STANDARD_INPUT if path == STANDARD else path
-
-
-def write_notes(corpus: Corpus, path: Path, *, format: str) -> None:
-    """Write annotated notes to a path or to standard output; raises what `write_corpus` does."""
-    if path != STANDARD:
-        write_corpus(corpus, path, format=format)
-        return
-    rest = memoryview(corpus_bytes(corpus, format=format))
-    while rest:
-        # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
-        rest = rest[sys.stdout.buffer.write(rest) :]
-    sys.stdout.buffer.flush()
-
-
-def _rendered(corpus: Corpus, format: str) -> list[tuple[str, bytes]]:
-    """All files of a corpus, before anything is written."""
-    known = format_named(format)
-    if not corpus.documents:
-        raise CorpusError("the corpus holds no notes; there is nothing to write")
-    bad = {span.label for document in corpus.documents for span in document.spans if not is_label(span.label)}
-    if bad:
-        raise CorpusError(f"{len(bad)} labels are not valid names; a label starts with a letter and has no spaces")
-    return list(known.render(corpus))

@@ -1,34 +1,142 @@
-"""What a corpus format is, and what reading one gives.
+"""What a format is: how notes are read from a file and written, and how the rows of a table are.
 
-    Format("brat", ...)                     a name, what it looks like, a reader and a writer
-    ReadNotes(documents, {"DOCTOR": "NAME"})  the notes, and each label's category in the files
+    Format("brat", "...", (".ann", ".txt"), read, render)      a name, what it looks like, a reader and a writer
 
-A format is a value made of functions, not a class to inherit from: each module of this package declares its own.
+    table = CsvTable(NoteFile(Path("notes.csv")))
+    for record in table.records(): ...                      Record("line 2", {"id": "110-01", "text": ...})
+    table.encode([(record, {"text": "Dr. [DOCTOR]"})])      the same rows with other values
+
+A format is a value made of functions, not a class to inherit from; each module declares its own. Readers get one file
+at a time and writers one note at a time, so no corpus needs to fit into memory. Corpora, rosters and batch runs read
+the same records of a table; what becomes of a column is decided by whoever reads them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gzip
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
-from phistack.features.documents import Corpus, Document
-from phistack.features.formats.columns import ColumnNames
+from phistack.features.documents import Document
+from phistack.features.errors import CorpusError
+from phistack.features.formats.columns import SPANS, read_record
+from phistack.features.formats.note_file import NoteFile
+from phistack.features.labels import LabelSet
+
+Notes = Iterator[Document | CorpusError]
+"""The notes of a file, in order; in the place of one that cannot be read, the reason."""
+Pieces = Iterator[tuple[str, bytes]]
+"""File names and contents; pieces of one file, which follow each other, have the same name."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadNotes:
-    """What was read from files, before a label set is chosen.
+class Record:
+    """A row of a table.
 
-    :param documents: the notes, in the order of the files.
-    :param categories: label -> category, where the files have it.
-    :param warnings: how often each kind of oddity was mended.
+    :param place: where it is: `line 17` or `row 17`.
+    :param values: column -> value, of a type that the format has; None for what is no row.
+    :param texts: column -> the value as text: a string, or a number or date as it is written; without empty values.
+    :param raw: what the table needs to write the row again.
+    :param digest: SHA-256 of what was read.
+    :param problem: why the row cannot be read, without text; empty if it can.
     """
 
-    documents: tuple[Document, ...] = field(repr=False)
-    categories: Mapping[str, str] = field(default_factory=dict)
-    warnings: Counter[str] = field(default_factory=Counter)
+    place: str
+    values: Mapping[str, Any] | None = field(default=None, repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    raw: Any = field(default=None, repr=False)
+    digest: bytes = field(default=b"", repr=False)
+    problem: str = ""
+
+
+Rewritten = tuple[Record, Mapping[str, str]]
+"""A record, and the new text of each column that is replaced."""
+Parsed = tuple[Mapping[str, Any] | None, Mapping[str, str], Any]
+"""The values, texts and raw form of a `Record`."""
+
+
+class Table(ABC):
+    """Rows of named columns, read one at a time, and written again with other values in some columns.
+
+    :param file: to read.
+    :param wanted: columns of text that the table should have, by which the dialect of CSV is recognised.
+    :cvar has_header: whether all records have the same columns.
+    :ivar is_removed: which columns are left out of what is written.
+    """
+
+    has_header: ClassVar[bool] = True
+    is_removed: Callable[[str], bool] = staticmethod(lambda name: False)
+
+    def __init__(self, file: NoteFile, wanted: Collection[str] = ()) -> None:
+        self.file, self.wanted = file, wanted
+
+    @abstractmethod
+    def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
+        """The names of all columns; records without a header are all read, and counted by `looked` now and then."""
+
+    @abstractmethod
+    def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
+        """Each row, in order, with the values of these columns, or of all; what is between rows is no row.
+
+        :raises CorpusError: if the file cannot be read.
+        """
+
+    def rewrites(self, is_removed: Callable[[str], bool], is_replaced: Callable[[str], bool]) -> None:
+        """Prepare to write other texts, and fewer columns; :raises CorpusError: if a column cannot hold text."""
+        self.is_removed = is_removed
+
+    @abstractmethod
+    def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
+        """Rows as bytes for `assemble`, packed if the output is compressed by its name.
+
+        :raises UnicodeEncodeError: if the encoding lacks a character.
+        :raises CorpusError: if the format cannot hold a text.
+        """
+
+    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
+        """Write encoded rows to a new file."""
+        with target.open("xb") as file:
+            file.writelines(chunks)
+
+
+class LineTable(Table):
+    """A table of lines, of which only the columns that are replaced or removed change, byte for byte."""
+
+    encoding = "UTF-8"
+    too_long: ClassVar[str] = "longer than the limit"
+
+    @abstractmethod
+    def parsed(self, text: str) -> Parsed:
+        """A record; :raises ValueError: if it cannot be read, saying why without any of its text."""
+
+    @abstractmethod
+    def rewritten(self, raw: Any, old: Mapping[str, str], new: Mapping[str, str]) -> str:
+        """A record with new texts in the place of the old; what did not change is spelled as it was."""
+
+    def record(self, place: str, content: bytes | None) -> Record:
+        """What was read at a place; nothing if that is too long."""
+        if content is None:
+            return Record(place, problem=self.too_long)
+        digest = sha256(content)
+        try:
+            values, texts, raw = self.parsed(content.decode(self.encoding))
+        except UnicodeDecodeError as error:
+            problem = f"not {self.encoding} at byte {error.start} of the record"
+        except ValueError as error:
+            problem = str(error)
+        else:
+            return Record(place, values, texts, raw, digest)
+        return Record(place, digest=digest, problem=problem)
+
+    def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
+        """Lines, as a gzip member without name and time if they are packed; members may follow each other."""
+        lines = (self.rewritten(record.raw, record.texts, new) for record, new in rows)
+        content = b"".join(line.encode(self.encoding) for line in lines)
+        return gzip.compress(content, compresslevel=6, mtime=0) if packed and content else content
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +146,53 @@ class Format:
     :param name: as the user writes it, for example `i2b2`.
     :param description: what the files look like, in a few words.
     :param suffixes: how the names of its files end.
-    :param read: reads the given files, in the given order.
-    :param render: file name -> content of each file of a corpus, one a note, or a single one where `single_file`.
-    :param single_file: whether a whole corpus is written to one file rather than to a folder.
-    :param label_set: the label set of the format, where it has its own.
-    :param read_columns: as `read`, where the format has columns that can be named otherwise.
+    :param read: the notes of a file; what is wrong with the whole file is raised.
+    :param render: the files of notes whose labels are in a label set; raises CorpusError for what it cannot express.
+    :param single_file: whether all notes are written to one file rather than to a folder with files of each note.
+    :param label_set: the label set of the format, if it has one.
+    :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.
+    :param table: reads and writes rows, if the format has columns.
     """
 
     name: str
     description: str
     suffixes: tuple[str, ...]
-    read: Callable[[Sequence[Path]], ReadNotes]
-    render: Callable[[Corpus], Iterable[tuple[str, bytes]]]
+    read: Callable[[NoteFile], Notes]
+    render: Callable[[Iterable[Document], LabelSet], Pieces]
     single_file: bool = False
     label_set: str | None = None
-    read_columns: Callable[[Sequence[Path], ColumnNames], ReadNotes] | None = None
+    is_utf8: bool = False
+    table: type[Table] | None = None
 
-    def is_of(self, path: Path) -> bool:
+    def is_of(self, path: Path | str) -> bool:
         """Whether the name of a file ends as those of the format do."""
-        return path.name.lower().endswith(self.suffixes)
+        return str(path).lower().endswith(self.suffixes)
+
+
+def read_table(kind: type[Table], file: NoteFile) -> Notes:
+    """The rows of a table as notes; :raises CorpusError: for a missing column, and a file that cannot be read."""
+    columns = file.how.columns
+    table = kind(file, (columns.text,))
+    names, n_notes = dict.fromkeys(table.names() if table.has_header else ()), 0
+    if table.has_header:
+        columns.check(file.name, table.names())
+    for record in table.records((columns.id, columns.text, columns.patient, SPANS)):
+        place = f"{file.name}, {record.place}"
+        if record.problem:
+            is_encoding = record.problem.lower().startswith("not utf-8")
+            ways = "convert it to UTF-8" if is_encoding else "correct or remove it"
+            yield CorpusError(f"{place}: {record.problem}; {ways}")
+        elif record.values is not None:
+            if not table.has_header:
+                columns.check_record(place, [*record.values])
+                names |= dict.fromkeys(record.values)
+            n_notes += 1
+            yield read_record(place, record.values, columns, annotated=file.how.annotated)
+    if n_notes:
+        columns.check(file.name, [*names])
+    file.how.warnings.update(columns.remarks(names, n_notes if table.has_header else 0))
+
+
+def sha256(content: bytes) -> bytes:
+    """The SHA-256 of bytes, as 32 bytes."""
+    return hashlib.sha256(content).digest()

@@ -1,52 +1,47 @@
 """Which format a file or folder has, by looking at it.
 
-    recognise(Path("corpus/train"))           (MEDDOCAN, [corpus/train/xml/a.xml, ...])
-    recognise(Path("notes"), format="text")   (TEXT, [notes/a.txt, ...])
+    recognise(Path("corpus/train"))           Found(MEDDOCAN, corpus/train, corpus/train/xml, ...)
+    recognise(Path("notes"), "text")          Found(TEXT, notes, notes, ...)
 
-File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. Hidden
-files and those of other kinds, such as a licence, are passed over, and counted by `passed_over`.
+File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. A folder
+without notes is read as its only folder with notes, or as the one named `xml` beside others in other formats.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 from phistack.features.errors import CorpusError
-from phistack.features.files import STANDARD_INPUT, read_bytes, read_text
-from phistack.features.formats.brat import BRAT
-from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
-from phistack.features.formats.conll import CONLL
-from phistack.features.formats.csv_table import CSV, header_of
+from phistack.features.files import STANDARD_INPUT
+from phistack.features.formats.columns import ColumnNames
+from phistack.features.formats.conll import CONLL, is_tag
+from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.format import Format
+from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.jsonl import JSONL
+from phistack.features.formats.note_file import NoteFile, Reading
 from phistack.features.formats.parquet_table import PARQUET
-from phistack.features.formats.plain import TEXT
+from phistack.features.formats.texts import BRAT, TEXT
 from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
-from phistack.features.shown import shown_id
 from phistack.features.suggestions import no_such
-
-HIDDEN = "hidden files were skipped, as their names or folders begin with a dot; rename those that are notes"
-OTHER = "files of another kind were skipped; rename those that are notes"
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
 }
-_TABLES = (CSV, PARQUET)
+_TABLES = {CSV, PARQUET}
 # The root element distinguishes these from i2b2, whose files have the same ending; text is what is left.
 _BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, TEXT)]
 # By the first characters of a file with another ending.
-_OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL))
+_OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL), ("PAR1", PARQUET))
 
 
 def format_named(name: str) -> Format:
     """The format of that name; :raises CorpusError: if there is none."""
-    try:
-        return FORMATS[name]
-    except KeyError:
-        raise CorpusError(no_such("format", name, FORMATS)) from None
+    if name not in FORMATS:
+        raise CorpusError(no_such("format", name, FORMATS))
+    return FORMATS[name]
 
 
 def format_told_by(path: Path) -> str:
@@ -54,118 +49,113 @@ def format_told_by(path: Path) -> str:
     return next((format.name for format in FORMATS.values() if format.single_file and format.is_of(path)), "")
 
 
-def recognise(path: Path, format: str | None = None, columns: ColumnNames = USUAL_NAMES) -> tuple[Format, list[Path]]:
-    """The format of a corpus and the files to read, in order of their names.
+def refuse_foreign(path: Path) -> None:
+    """Refuse a file by its ending that no reader opens; :raises CorpusError: saying what it is and what to do."""
+    what = FOREIGN.get(path.suffix.lower())
+    if what:
+        raise CorpusError(f"{path} is {what}")
 
-    A folder without notes of its own stands for its only sub-folder with notes, or for the one named `xml`.
 
-    :param format: the name of the format, where the user gives it.
-    :param columns: the names of the columns, by which a table that ends in `.tsv` is distinguished from CoNLL.
+def recognise(path: Path, format: str = "", how: Reading | None = None) -> Found:
+    """The format of a corpus, and where its notes are.
+
+    :param format: the name of the format, if the user gives it.
+    :param how: to read the notes; a table on standard input is distinguished from a note by the names of columns.
     :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
     """
-    wanted = None if format is None else format_named(format)
+    wanted, how = format_named(format) if format else None, how or Reading()
     if path == STANDARD_INPUT:
         if wanted is BRAT:
             raise CorpusError("brat has two files for each note, and standard input can hold only one; give the folder")
-        return wanted or _of_stream(columns), [path]
+        return Found(wanted or _of_stream(how.columns), path, path, how)
     # Where pathlib raises, as for a name that is too long, os.path says no.
-    if os.path.isfile(path):
-        return wanted or _of_file(path, columns), [path]
-    if not os.path.isdir(path):
+    if not os.path.exists(path):
         remark = "; standard input is taken by annotate, convert and explain" if str(path) == "-" else ""
         raise CorpusError(f"there is no file or folder {path}{remark}")
-    found = _in_folder(path, wanted)
-    if found:
-        return found
-    inside = {entry.name: _in_folder(entry, wanted) for entry in _entries(path) if entry.is_dir()}
-    choices = {name: found for name, found in inside.items() if found}
-    chosen = next(iter(choices.values())) if len(choices) == 1 else choices.get("xml")
-    if chosen:
-        return chosen
-    kind = f"the format {format}" if format else "a known format"
-    if choices:
-        raise CorpusError(
-            f"the folder {path} has notes in several sub-folders, {', '.join(map(shown_id, choices))}; give one of them"
-        )
-    raise CorpusError(f"the folder {path} holds no notes of {kind}; give the folder that holds the files themselves")
-
-
-def passed_over(path: Path, files: Sequence[Path]) -> Counter[str]:
-    """What stands beside the files that are read of a corpus, and how many files that are.
-
-    :param path: of the corpus; beside a single file everything may stand.
-    :param files: as `recognise` gives them.
-    """
     if not os.path.isdir(path):
-        return Counter()
-    read = {file.name for file in files}
-    with os.scandir(files[0].parent) as entries:
-        beside = [entry.name for entry in entries if entry.name not in read and not entry.is_dir()]
-    hidden = sum(name.startswith(".") for name in beside)
-    return +Counter({HIDDEN: hidden, OTHER: len(beside) - hidden})
+        return Found(wanted or _of_file(path), path, path, how)
+    found = _in_folder(path, "", wanted)
+    if found is None:
+        kind, ways = f"the format {format}" if format else "a known format", "give a folder with notes in it"
+        suffixes = {os.path.splitext(name)[1].lower() for name, *_ in entries(path)} & FOREIGN.keys()
+        ways = next((f"each of its {suffix} files is {FOREIGN[suffix]}" for suffix in sorted(suffixes)), ways)
+        raise CorpusError(f"the folder {path} holds no notes of {kind}; {ways}")
+    return Found(found[0], path, path / found[1], how)
 
 
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    except OSError as error:
-        raise CorpusError(f"the folder {folder} cannot be read: {error.strerror}") from None
+def _in_folder(root: Path, folder: str, wanted: Format | None) -> tuple[Format, str] | None:
+    """The format of the notes in a folder, and the folder within the root that holds them; nothing without notes."""
+    found = [entry for entry in entries(root, folder) if not entry[0].startswith(".")]
+    own = _of_names(root / folder, [name for name, _, leads_to_folder in found if not leads_to_folder], wanted)
+    inside: dict[str, tuple[Format, str]] = {}
+    for name, is_folder, _ in found:
+        # A loop, as a comprehension would take a second frame of the stack for each level.
+        if is_folder and (notes := _in_folder(root, f"{folder}{name}/", wanted)):
+            inside[name] = notes
+    formats = _of_notes(own | {format for format, _ in inside.values()})
+    own = {BRAT} if formats == {BRAT} and TEXT in own else own & formats
+    inside = {name: notes for name, notes in inside.items() if notes[0] in formats}
+    if not own and (len(inside) == 1 or ("xml" in inside and len(formats) > 1)):
+        return inside.get("xml") or next(iter(inside.values()))
+    if len(formats) > 1:
+        names = ", ".join(format.name for format in FORMATS.values() if format in formats)
+        raise CorpusError(
+            f"the folder {root / folder} holds notes in several formats, {names}; choose one with --from, or give the "
+            "folder of one"
+        )
+    return (formats.pop(), folder) if formats else None
 
 
-def _in_folder(folder: Path, wanted: Format | None) -> tuple[Format, list[Path]] | None:
-    """The format of the notes right in a folder, and their files; nothing if there are none."""
-    files = [entry for entry in _entries(folder) if entry.is_file()]
+def _of_names(folder: Path, names: Collection[str], wanted: Format | None) -> set[Format]:
+    """The formats of the files in a folder."""
     if wanted:
-        matching = [file for file in files if wanted.is_of(file)]
-        return (wanted, matching) if matching else None
-    found = [format for format in _BY_NAME if _any_of(files, format)]
-    # A table beside notes of another format is about them.
-    found = [format for format in found if format not in _TABLES] or found
-    # A text file beside notes of another format is a read-me; beside `.ann` files it is a note.
-    if BRAT in found and not any(file.suffix == ".ann" for file in files):
-        found = [format for format in found if format is not BRAT] or [TEXT]
-    if len(found) > 1:
-        names = ", ".join(format.name for format in found)
-        raise CorpusError(f"the folder {folder} holds notes in several formats, {names}; choose one with --from")
-    if not found:
-        return None
-    matching = [file for file in files if found[0].is_of(file)]
-    return (_xml_format(matching) if found[0] is I2B2 else found[0]), matching
+        return {wanted} if any(map(wanted.is_of, names)) else set()
+    formats = {format for format in _BY_NAME if any(map(format.is_of, names))}
+    if BRAT in formats and not any(name.endswith(".ann") for name in names):
+        formats = formats - {BRAT} | {TEXT}
+    if I2B2 in formats:
+        formats = formats - {I2B2} | {_xml_format(folder / min(filter(I2B2.is_of, names)))}
+    return _of_notes(formats)
 
 
-def _any_of(files: Sequence[Path], format: Format) -> bool:
-    return any(map(format.is_of, files))
+def _of_notes(formats: set[Format]) -> set[Format]:
+    """Those that are notes: a table beside notes of another format is about them, and a text file is a read-me."""
+    notes = formats - _TABLES or formats
+    return notes - {TEXT} or notes
 
 
 def _of_stream(columns: ColumnNames) -> Format:
-    """The format of what is piped in: where its beginning shows nothing else, it is one note."""
-    if read_bytes(STANDARD_INPUT).startswith(b"PAR1"):
-        return PARQUET
-    named = _opening(STANDARD_INPUT)
-    if named is None:
-        table = columns.are_in(header_of(read_text(STANDARD_INPUT), columns)[1])
-        return CSV if table else TEXT
-    return _xml_format([STANDARD_INPUT]) if named is I2B2 else named
+    """The format of what is piped in: if its beginning shows nothing else, it is one note."""
+    table = CsvTable(NoteFile(STANDARD_INPUT), (columns.id, columns.text))
+    return _opening(STANDARD_INPUT) or (CSV if columns.are_in(table.names()) else TEXT)
 
 
-def _xml_format(files: Sequence[Path]) -> Format:
-    return MEDDOCAN if any(root_of(file) == "MEDDOCAN" for file in files) else I2B2
-
-
-def _of_file(path: Path, columns: ColumnNames) -> Format:
+def _of_file(path: Path) -> Format:
     """The format of one file, by its ending or else by its first characters."""
-    if path.suffix == ".txt":
-        return BRAT if path.with_suffix(".ann").exists() else _opening(path) or TEXT
+    refuse_foreign(path)
+    if TEXT.is_of(path):
+        # A note may well begin with `<` or a brace.
+        is_conll = _opening(path) is CONLL
+        return BRAT if path.with_suffix(".ann").exists() else CONLL if is_conll else TEXT
     named = next((format for format in _BY_NAME if format.is_of(path)), None) or _opening(path)
     if named is None:
         raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMATS)}")
-    if named is CONLL and CSV.is_of(path) and columns.are_in(header_of(read_text(path), columns)[1]):
-        return CSV
-    return _xml_format([path]) if named is I2B2 else named
+    if named is CONLL and CSV.is_of(path):
+        last = _head(path).partition("\n")[0].rpartition("\t")[2].strip()
+        return CONLL if is_tag(last) or _opening(path) is CONLL else CSV
+    return _xml_format(path) if named is I2B2 else named
 
 
 def _opening(path: Path) -> Format | None:
-    start = read_text(path).lstrip("\ufeff \t\r\n")
-    found = next((format for opening, format in _OPENINGS if start.startswith(opening)), None)
-    # A note may well begin with `<` or a brace.
-    return found if path.suffix != ".txt" or found is CONLL else None
+    """The format by the first characters of a file."""
+    head = _head(path)
+    named = next((format for opening, format in _OPENINGS if head.startswith(opening)), None)
+    return _xml_format(path) if named is I2B2 else named
+
+
+def _xml_format(path: Path) -> Format:
+    return MEDDOCAN if root_of(_head(path)) == "MEDDOCAN" else I2B2
+
+
+def _head(path: Path) -> str:
+    return NoteFile(path).head().decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

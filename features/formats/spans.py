@@ -1,6 +1,6 @@
-"""Spans as files give them, checked against the text before they are used.
+"""Ids and spans as files give them, checked before they are used.
 
-    checked_span("110-01", text, 12, 17, "DOCTOR", quoted)    a Span, or a CorpusError that names id and offsets
+    checked_span("110-01", text, 12, 17, "DOCTOR", quoted=quoted)    a Span, or a CorpusError that names id and offsets
 
 Files often quote the text of a span beside its offsets. White space in a quotation is compared loosely, as XML and brat
 turn line ends into blanks.
@@ -16,7 +16,12 @@ from phistack.features.labels import is_label
 from phistack.features.shown import shown_id
 
 _OFFSET = re.compile(r"[0-9]{1,12}")
-_ID = re.compile(r"[^\r\n]{1,200}")
+_ID = re.compile(r"[^\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]{1,200}")
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be the id of a note: one line of 1 to 200 characters, all of which can be shown."""
+    return _ID.fullmatch(text) is not None
 
 
 def parse_offset(document_id: str, place: str, text: str | None) -> int:
@@ -28,17 +33,6 @@ def parse_offset(document_id: str, place: str, text: str | None) -> int:
     if text is None or not _OFFSET.fullmatch(text):
         raise CorpusError(f"document {shown_id(document_id)}, {place}: an offset is missing or is not a whole number")
     return int(text)
-
-
-def checked_id(place: str, document_id: str) -> str:
-    """An id written inside a file, where a damaged file may have text instead, which no message may show.
-
-    :param place: where it is written, for example the file and line.
-    :raises CorpusError: if it is empty, has several lines or more than 200 characters.
-    """
-    if not _ID.fullmatch(document_id):
-        raise CorpusError(f"{place}: a document id must be one line of 1 to 200 characters")
-    return document_id
 
 
 def checked_span(
@@ -68,15 +62,10 @@ def checked_span(
         )
     if not is_label(label):
         raise CorpusError(f"{place} has a label that is no valid name; a label starts with a letter and has no spaces")
-    covered = [text[start:end]] if pieces is None else [text[start:end], pieces]
-    if quoted is not None and _blank(quoted) not in map(_blank, covered):
+    covered = [text[start:end], text[start:end] if pieces is None else pieces]
+    if quoted is not None and quoted.split() not in map(str.split, covered):
         raise CorpusError(
             f"{place} does not cover the text that the annotation quotes; check the offsets, and that the text was "
             "not changed after it was annotated"
         )
     return Span(start, end, label)
-
-
-def _blank(text: str) -> str:
-    """The text with each run of white space as one blank, and none at the ends."""
-    return " ".join(text.split())

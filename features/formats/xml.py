@@ -15,19 +15,20 @@ types and the network are never touched.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
-from phistack.features.documents import Corpus, Document, Span, patient_of
+from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.files import file_name, read_text
-from phistack.features.formats.format import Format, ReadNotes
+from phistack.features.files import file_name
+from phistack.features.formats.format import Format, Notes, Pieces
+from phistack.features.formats.note_file import NoteFile
 from phistack.features.formats.spans import checked_span, parse_offset
+from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id, shown_label
 
 _ROOT = re.compile(r"<([^\W\d][\w.-]*)")
@@ -40,53 +41,33 @@ _RENAMED = {("LOCATION", "OTHER"): "LOCATION-OTHER"}
 _ESCAPES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 
 
-def root_of(path: Path) -> str:
-    """The name of the root element, or nothing; :raises CorpusError: if the file cannot be read as UTF-8."""
-    match = _ROOT.search(read_text(path))
+def root_of(text: str) -> str:
+    """The name of the first element in the beginning of a file, or nothing."""
+    match = _ROOT.search(text)
     return match[1] if match else ""
 
 
-def read(root: str, paths: Sequence[Path]) -> ReadNotes:
-    """Read one note from each file.
+def read(root: str, file: NoteFile) -> Notes:
+    """The note of a file.
 
     :param root: the name that the root element must have.
     :raises CorpusError: for malformed XML, a document type declaration, another root, or spans that do not fit.
     """
-    categories: dict[str, str] = {}
-    documents = tuple(_read_note(root, path, categories) for path in paths)
-    return ReadNotes(documents, categories)
-
-
-def text_of(root: str, path: Path, content: str) -> str:
-    """The text of one note, without its annotation.
-
-    :param path: for messages.
-    :param content: of the file.
-    :raises CorpusError: as `read` does, but for the spans.
-    """
-    return _text(path, _parse(root, path, content))
-
-
-def _read_note(root: str, path: Path, categories: dict[str, str]) -> Document:
-    tree = _parse(root, path, read_text(path))
-    text = _text(path, tree)
-    spans = []
-    for tag in tree.iterfind("TAGS/*"):
-        span = _read_tag(path.stem, text, tag)
-        categories.setdefault(span.label, str(tag.tag))
-        spans.append(span)
-    return Document(path.stem, text, tuple(spans), patient_of(path.stem))
-
-
-def _text(path: Path, tree: etree._Element) -> str:
+    tree = _parse(root, file.name, file.text("utf-8"))
     # With two of them it is not known which is the note, and the other would be lost.
     elements = list(tree.iter("TEXT"))
     if len(elements) != 1 or elements[0].getparent() is not tree or len(elements[0]):
         raise CorpusError(
-            f"{path} must have one element TEXT, which holds nothing but text, and has {len(elements)}; give each note "
-            "a file of its own"
+            f"{file.name} must have one element TEXT, which holds nothing but text, and has {len(elements)}; write "
+            "one note to each file"
         )
-    return elements[0].text or ""
+    text = elements[0].text or ""
+    spans = []
+    for tag in tree.iterfind("TAGS/*") if file.how.annotated else ():
+        span = _read_tag(file.id, text, tag)
+        file.how.categories.setdefault(span.label, str(tag.tag))
+        spans.append(span)
+    yield Document(file.id, text, tuple(spans), file.patient)
 
 
 def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
@@ -97,43 +78,31 @@ def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
     return checked_span(document_id, text, start, end, label, quoted=tag.get("text"))
 
 
-def _parse(root: str, path: Path, text: str) -> etree._Element:
+def _parse(root: str, name: str, text: str) -> etree._Element:
     """The root element; libxml2's own messages are not passed on, as they quote the file."""
-    _refuse_traps(path, text)
+    declared, first = _ENCODING.match(text), _ROOT.search(text)
+    if declared and declared[1].lower() not in _ENCODINGS and not text.isascii():
+        raise CorpusError(f"{name} declares an encoding other than UTF-8; convert the file and its declaration")
+    # Refused before anything is parsed, and once more after it.
+    if "<!DOCTYPE" in text[: first.start() if first else len(text)]:
+        raise CorpusError(f"{name} {_DOCTYPE_REFUSED}")
     parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+        huge_tree=False, remove_comments=True, remove_pis=True,
+    )  # fmt: skip
     try:
         element = etree.fromstring(text.encode("utf-8"), parser)
     except etree.XMLSyntaxError as error:
-        raise CorpusError(f"{path} is not well-formed XML at line {error.lineno}; correct or remove the file") from None
+        raise CorpusError(f"{name} is not well-formed XML at line {error.lineno}; correct or remove the file") from None
     if element.getroottree().docinfo.internalDTD is not None:
-        raise CorpusError(f"{path} {_DOCTYPE_REFUSED}")
+        raise CorpusError(f"{name} {_DOCTYPE_REFUSED}")
     if element.tag != root:
-        raise CorpusError(
-            f"{path} does not have the root element {root}; give the format with --from, or move the file away"
-        )
+        ways = "give the format with --from, or move the file away"
+        raise CorpusError(f"{name} does not have the root element {root}; {ways}")
     return element
 
 
-def _refuse_traps(path: Path, text: str) -> None:
-    """Refuse, before parsing, an encoding that the bytes do not have and anything that may define entities."""
-    declared = _ENCODING.match(text)
-    if declared and declared[1].lower() not in _ENCODINGS and not text.isascii():
-        raise CorpusError(f"{path} declares an encoding other than UTF-8; convert the file and its declaration")
-    root = _ROOT.search(text)
-    if "<!DOCTYPE" in text[: root.start() if root else len(text)]:
-        raise CorpusError(f"{path} {_DOCTYPE_REFUSED}")
-
-
-def render(root: str, tag_id: str, first: int, corpus: Corpus) -> Iterator[tuple[str, bytes]]:
+def render(root: str, tag_id: str, first: int, documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """One file a note, named after its id.
 
     :param root: the name of the root element.
@@ -141,31 +110,24 @@ def render(root: str, tag_id: str, first: int, corpus: Corpus) -> Iterator[tuple
     :param first: the number of the first tag.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.
     """
-    for document in corpus.documents:
-        tags = [
-            _tag(document, span, corpus.label_set.category(span.label), f"{tag_id}{number}")
+    for document in documents:
+        tags = (
+            _tag(document, span, labels.category(span.label), f"{tag_id}{number}")
             for number, span in enumerate(document.spans, first)
-        ]
-        lines = [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            f"<{root}>",
-            f"  <TEXT>{_character_data(document)}</TEXT>",
-            "  <TAGS>",
-            *tags,
-            "  </TAGS>",
-            f"</{root}>",
-        ]
-        yield file_name(document.id, ".xml"), ("\n".join(lines) + "\n").encode("utf-8")
+        )
+        text = f"  <TEXT>{_character_data(document)}</TEXT>"
+        head = '<?xml version="1.0" encoding="UTF-8"?>'
+        lines = (head, f"<{root}>", text, "  <TAGS>", *tags, "  </TAGS>", f"</{root}>", "")
+        yield file_name(document.id, ".xml"), "\n".join(lines).encode("utf-8")
 
 
 def _character_data(document: Document) -> str:
-    """The text in CDATA sections; a carriage return stands between two, as XML turns a bare one into a newline."""
+    """The text in CDATA sections; a carriage return is between two, as XML turns a bare one into a newline."""
     bad = _NOT_XML.search(document.text)
     if bad:
         raise CorpusError(
-            f"document {shown_id(document.id)}: XML 1.0 cannot hold the character U+{ord(bad[0]):04X} "
-            f"at {bad.start()}; write "
-            "the corpus as jsonl or brat"
+            f"document {shown_id(document.id)}: XML 1.0 cannot hold the character U+{ord(bad[0]):04X} at "
+            f"{bad.start()}; write the corpus as jsonl or brat"
         )
     inside = document.text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
     return f"<![CDATA[{inside}]]>"
@@ -185,12 +147,12 @@ def _tag(document: Document, span: Span, category: str, tag_id: str) -> str:
 
 I2B2 = Format(
     "i2b2", "a folder of XML files with the root deIdi2b2", (".xml",), partial(read, "deIdi2b2"),
-    partial(render, "deIdi2b2", "P", 0), label_set="i2b2-2014",
+    partial(render, "deIdi2b2", "P", 0), label_set="i2b2-2014", is_utf8=True,
 )  # fmt: skip
 NGRID = replace(
     I2B2, name="ngrid", description="as i2b2, with the label set of the N-GRID task", label_set="ngrid-2016"
 )
 MEDDOCAN = Format(
     "meddocan", "a folder of XML files with the root MEDDOCAN", (".xml",), partial(read, "MEDDOCAN"),
-    partial(render, "MEDDOCAN", "T", 1), label_set="meddocan",
+    partial(render, "MEDDOCAN", "T", 1), label_set="meddocan", is_utf8=True,
 )  # fmt: skip

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self, TypedDict
 
-from phistack.ensemble.batch.formats.rows import InputFormat, texts_digest
+from phistack.ensemble.batch.rows import InputFormat, texts_digest
 from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 

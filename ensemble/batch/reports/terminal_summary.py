@@ -6,7 +6,7 @@
 
     held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
 
-It never says that a text is without PHI: nobody knows that.
+It never says that a text is without PHI, which cannot be known.
 """
 
 from __future__ import annotations
@@ -15,29 +15,35 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from phistack.ensemble.batch.formats.columns import REDACT, REMOVE, Columns
+from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import CountsByName, Summary
+from phistack.features.formats.recognise import FORMATS
 from phistack.features.passages import UNREAD
 
 _UNCHECKED = {True: "the output was not checked, as --no-second-pass was given", False: "there is nothing to check"}
 _REMEDIES = (
-    (r"not utf-8 ", "try --encoding cp1252"),
+    (r"(the file is )?not utf-8 ", "try --encoding cp1252"),
     (r"not UTF-8", "convert the file to UTF-8"),
-    (r"not \S+ at byte", "try another --encoding"),
+    (r"(the file is )?not \S+ at byte", "try another --encoding"),
     (r"longer than the limit, or a quote", "close the quotes of the record that begins there"),
     (r"longer than the limit", "split them into parts"),
-    (r"in N lines a quote", "correct the record: double each quote within a field, and put a comma between fields"),
-    (r"not one valid JSON object", "correct the line: one object, with each name once"),
+    (r"a quote is misplaced", "correct the record: double each quote within a field, and put the field in quotes"),
+    (r"the record has N fields", "correct the record: put a field that holds a delimiter or line end in quotes"),
+    (
+        r"not valid JSON|not a JSON object|more than one JSON|an object with one",
+        "correct the line: one object, each name once",
+    ),
     (r"it has a column that no option names", "give it a treatment with --column NAME=keep, remove, redact or a label"),
     (r".* is neither a string nor a number", "remove the column with --column NAME=remove"),
     (r".* is missing or not a valid name of a patient", "fill it in, or name another column with --patient-column"),
-    (r".* is (missing|empty) or not a valid id", "fill it in, or name another column with --id-column"),
+    (r".* is missing or not a valid id", "fill it in, or name another column with --id-column"),
     (r".* is missing or is not a string", "fill it in, or name another column with --text-column"),
     (r"its name is not a valid id", "rename the file: one line, at most 200 characters"),
     (r"the row group cannot be read", "get a complete copy of the file"),
-    (r"cannot be read: ", "give yourself permission to read the file"),
+    (r"the file cannot be read: ", "give yourself permission to read the file"),
     (r"the encoding \S+ has no code for", "convert the input to UTF-8"),
     (r"the format of the output cannot hold", "give the notes as jsonl"),
+    (r"a name of the roster is in", "redact or remove the column with --column NAME=redact, or rename the files"),
     (r"it took longer than", "allow more with --timeout"),
     (r"its process ", "run the same command again, with fewer --jobs if memory is short"),
     (r"\w+Error in \w+\.py line N", "this is a bug in phistack: please report it, without any text of the note"),
@@ -58,6 +64,10 @@ def done(summary: Summary, target: Path) -> str:
     columns = summary.settings["columns"]
     if columns:
         parts += _columns(Columns.from_dict(columns))
+    elif target.is_dir():
+        parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
+    elif FORMATS[summary.settings["form"]].single_file:
+        parts.append(f"{_many(n_notes, 'note id')} {_kept_as(n_notes)}")
     if summary.unread:
         parts.append(_unread(summary.unread))
     found = f"{_many(summary.n_left, 'identifier')} may still be there"
@@ -85,12 +95,16 @@ def held_back(summary: Summary) -> list[str]:
 
 
 def _columns(columns: Columns) -> Iterator[str]:
-    removed = [name for name, given in columns.others.items() if given == REMOVE]
-    redacted = [name for name, given in columns.others.items() if given == REDACT or name in columns.labels]
-    kept_as = "kept as it is" if len(columns.kept) == 1 else "kept as they are"
-    for names, what in ((columns.kept, kept_as), (redacted, "redacted"), (removed, "removed")):
+    kept, coded = columns.having(KEEP), columns.having(PSEUDONYM)
+    redacted = [name for name in columns.others if columns.label(name) is not None and name not in coded]
+    ways = (kept, _kept_as(len(kept))), (coded, "replaced by codes"), (redacted, "redacted")
+    for names, what in (*ways, (columns.having(REMOVE), "removed")):
         if names:
             yield f"{_many(len(names), 'column')} {what}: {_listed(names)}"
+
+
+def _kept_as(count: int) -> str:
+    return "kept as it is" if count == 1 else "kept as they are"
 
 
 def _listed(names: Iterable[str]) -> str:

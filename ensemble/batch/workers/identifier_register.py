@@ -4,24 +4,22 @@
     entry = register.entry("DOCTOR", "Ames-Hill")                   ("DOCTOR", 2, b"........")
     register.search("Seen by ames hill", [], by_length([entry]))    Counter({("DOCTOR", "outside"): 1})
 
-An identifier that was replaced in one note of a patient may stand unseen in another. What was replaced is kept until
-the end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever
-its case and punctuation, and without any text in the journal.
+An identifier that was replaced in one note of a patient may be unseen in another. What was replaced is kept until the
+end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
+case and punctuation, and without any text in the journal.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from phistack.features.documents import Document
-from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import Range, covering
+from phistack.features.text_words import Words, folded_words
 
-_TOKEN = re.compile(r"[^\W_]+")
 _LONGEST = 12
 _SHORT = 4
 
@@ -41,7 +39,7 @@ def by_length(entries: Iterable[HashedIdentifier]) -> ByLength:
 
 
 def spellings_of(identifier: str) -> Iterator[str]:
-    """The identifier, and as it is said elsewhere: `Hill, Ann` is Ann Hill too."""
+    """The identifier, and as it is written elsewhere: `Hill, Ann` is Ann Hill too."""
     yield identifier
     last, comma, first = identifier.partition(",")
     if comma:
@@ -63,45 +61,32 @@ class IdentifierRegister:
 
     def entry(self, label: str, identifier: str) -> HashedIdentifier | None:
         """The entry of an identifier; nothing if it has no letter or digit, or only one of them."""
-        words = _TOKEN.findall(fold(plain_text(identifier)))[:_LONGEST]
+        words = folded_words(plain_text(identifier))[:_LONGEST]
         joined = " ".join(words)
         return (label, len(words), self._hash(joined)) if len(joined) > 1 else None
 
     def search(self, text: str, replaced: Iterable[Range], entries: ByLength) -> Counter[tuple[str, str]]:
         """How often each label's identifiers are in a text.
 
-        :param replaced: begin and end of what was replaced, sorted; identifiers inside it are surrogates that
+        :param replaced: start and end of what was replaced, sorted; identifiers inside it are surrogates that
             happen to be equal.
         :returns: counts by label and place: `outside` or `inside` of replacements, or `short` for identifiers of fewer
             than four letters and digits, which also match by chance.
         """
         view = plain_view(Document("output", text))
-        found_words = list(_TOKEN.finditer(view.document.text))
-        places = [view.place(*match.span()) for match in found_words]
-        written = [match[0] for match in found_words]
-        plain = {word: fold(word) for word in set(written)}
-        words = [plain[word] for word in written]
-        inside = covering(replaced)
+        words = Words(view.document.text)
+        is_inside = covering(replaced)
         found: Counter[tuple[str, str]] = Counter()
         for length, labels in entries.items():
-            hits = self._hits(words, length, labels)
-            for i in range(len(words) - length + 1) if hits else ():
-                joined = " ".join(words[i : i + length])
-                if joined in hits:
-                    found[hits[joined], _place(joined, places[i][0], places[i + length - 1][1], inside)] += 1
+            stretches = [" ".join(stretch) for stretch in zip(*(words.folded[i:] for i in range(length)), strict=False)]
+            hashes = {stretch: self._hash(stretch) for stretch in set(stretches)}
+            for first, stretch in enumerate(stretches):
+                label = labels.get(hashes[stretch])
+                if label is not None:
+                    inside = is_inside(*view.place(*words.place(first, first + length)))
+                    is_short = len(stretch.replace(" ", "")) < _SHORT
+                    found[label, "inside" if inside else "short" if is_short else "outside"] += 1
         return found
-
-    def _hits(self, words: list[str], length: int, labels: Mapping[bytes, str]) -> dict[str, str]:
-        """The distinct stretches of so many words that are identifiers, and their labels."""
-        stretches = {" ".join(stretch) for stretch in zip(*(words[i:] for i in range(length)), strict=False)}
-        hashed = ((stretch, self._hash(stretch)) for stretch in stretches)
-        return {stretch: labels[digest] for stretch, digest in hashed if digest in labels}
 
     def _hash(self, text: str) -> bytes:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._secret, digest_size=8).digest()
-
-
-def _place(joined: str, start: int, end: int, inside: Callable[[int, int], bool]) -> str:
-    if inside(start, end):
-        return "inside"
-    return "short" if len(joined.replace(" ", "")) < _SHORT else "outside"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from typing import Self
 
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.job import DIED, STUCK, Job, NoteInput, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk, start_worker
 from phistack.ensemble.tools.processes import end_pool, start_pool

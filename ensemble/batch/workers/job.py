@@ -12,11 +12,12 @@ tries such notes again; all other reasons would come back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.columns import engine_label
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.ensemble.deidentification import Deidentifier
@@ -134,6 +135,12 @@ class NoteInput:
     id: str
     patient: str = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)
+    kept: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Column and value of what passes as it is."""
+
+    def labelled(self, labels: LabelSet) -> NoteInput:
+        """The same note, with the labels that an engine has for those of its columns."""
+        return replace(self, parts=tuple(replace(p, label=engine_label(p.label, labels)) for p in self.parts))
 
     @property
     def documents(self) -> tuple[Document, ...]:

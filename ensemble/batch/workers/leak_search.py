@@ -36,14 +36,8 @@ def search_chunk(job: Job, searches: Sequence[LeakSearch]) -> Counter[tuple[str,
         alike = list(of_patient)
         entries = by_length(alike[0].entries)
         for search in alike:
-            hits = register.search(search.text, search.replaced, entries)
-            found += _in_column(hits, search.column) if search.column else hits
+            for (label, place), count in register.search(search.text, search.replaced, entries).items():
+                # What is in a kept column by chance is not reported.
+                if not search.column or place == "outside":
+                    found[label, IN_COLUMN + search.column if search.column else place] += count
     return found
-
-
-def _in_column(hits: Counter[tuple[str, str]], column: str) -> Counter[tuple[str, str]]:
-    """What was found in a column that was kept, but for what is there by chance; the place is the column."""
-    found: Counter[tuple[str, str]] = Counter()
-    for (label, place), count in hits.items():
-        found[label, IN_COLUMN + column] += count if place == "outside" else 0
-    return +found

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phistack.ensemble.batch.formats.rows import Part, texts_digest
+from phistack.ensemble.batch.rows import Part, texts_digest
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
 from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, NoteResult

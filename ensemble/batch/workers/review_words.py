@@ -10,7 +10,7 @@ and are still there, without context. Words inside replacements are left out.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
 from phistack.features.documents import Document
@@ -33,7 +33,7 @@ _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
     """Capitalised words of two letters or more that do not start a sentence.
 
-    :param replaced: begin and end of what was replaced, sorted.
+    :param replaced: start and end of what was replaced, sorted.
     """
     text = plain_text(_blanked(text, replaced))
     found = (match for match in _CAPITALISED.finditer(text) if match[0][0].isupper() and len(match[0]) > 1)
@@ -41,7 +41,7 @@ def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
 
 
 class KnownWords:
-    """The words of four letters or more in identifiers, for asking about the words of many notes.
+    """The words of four letters or more in identifiers, and which words are like them.
 
     :param identifiers: of a patient.
     """
@@ -49,9 +49,9 @@ class KnownWords:
     def __init__(self, identifiers: Iterable[str]) -> None:
         found = (word for mention in identifiers for word in _WORD.findall(plain_text(mention)))
         words = {fold(word) for word in found if len(word) >= _SHORTEST}
-        self._by_start: dict[str, list[str]] = {}
+        self._by_start: defaultdict[str, list[str]] = defaultdict(list)
         for word in words:
-            self._by_start.setdefault(word[0], []).append(word)
+            self._by_start[word[0]].append(word)
         self._asked = dict.fromkeys(words, True)
 
     def has_like(self, word: str) -> bool:
@@ -65,14 +65,14 @@ class KnownWords:
 def resembling(text: str, replaced: Iterable[Range], known: KnownWords) -> Counter[str]:
     """The words of a text that are like known ones.
 
-    :param replaced: begin and end of what was replaced, sorted.
+    :param replaced: start and end of what was replaced, sorted.
     """
     counts = Counter(_WORD.findall(plain_text(_blanked(text, replaced))))
     return Counter({word: count for word, count in counts.items() if len(word) > 1 and known.has_like(word)})
 
 
 def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
-    """Where the folded words of a strike list stand in a text, also as part of a word with hyphens."""
+    """Where the folded words of a strike list are in a text, also as part of a word with hyphens."""
     view = plain_view(Document("note", text))
     words = (match for pattern in (_RUN, _WORD) for match in pattern.finditer(view.document.text))
     return [view.place(*match.span()) for match in words if fold(match[0]) in struck]
@@ -99,4 +99,4 @@ def _starts(text: str, at: int) -> bool:
 
 def _near(word: str, known: str) -> bool:
     allowed = next((n for length, n in _EDITS_BY_LENGTH if len(known) >= length), 0)
-    return bool(allowed) and abs(len(word) - len(known)) <= allowed and edits(word, known, allowed) <= allowed
+    return bool(allowed) and edits(word, known, allowed) <= allowed

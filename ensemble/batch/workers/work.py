@@ -17,8 +17,8 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from phistack.ensemble.batch.formats.columns import check_labels
-from phistack.ensemble.batch.formats.rows import Part
+from phistack.ensemble.batch.columns import check_labels, coded
+from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.job import (
@@ -35,14 +35,15 @@ from phistack.ensemble.batch.workers.review_words import KnownWords, struck_plac
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
-from phistack.ensemble.stacking.repeats.unmarked import unmarked
+from phistack.ensemble.stacking.known import KnownIdentifiers
+from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.tools.deadline import deadline
 from phistack.ensemble.tools.garbage import keep_all
 from phistack.ensemble.tools.version import code_digest
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from phistack.features.passages import UNREAD
-from phistack.features.plain_view import plain_view
+from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import covering, touching
 
 _NOTES_OF_A_LIMIT = 32
@@ -97,8 +98,12 @@ def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[Not
     """De-identify notes with one engine."""
     start_worker(job)
     worker = _Worker(job, bundle, *_loaded(job, bundle))
-    under_way = [_Note(note, NoteResult()) for note in notes]
-    worker.find(under_way)
+    under_way = [_Note(note.labelled(worker.engine.label_set), NoteResult()) for note in notes]
+    known = worker.engine.known
+    if known is not None:
+        for note in under_way:
+            worker.attempt([note], partial(worker.check_kept, note, known))
+    worker.find(_readable(under_way))
     for _, of_patient in groupby(under_way, key=lambda note: note.input.patient):
         worker.replace_phi(list(of_patient))
     if job.run.second_pass:
@@ -146,6 +151,14 @@ class _Worker:
         for note in notes:
             note.result.problem = note.result.problem or problem
         return not problem
+
+    def check_kept(self, note: _Note, known: KnownIdentifiers) -> None:
+        """Hold back a note with a name of the roster in a column, an id or the name of a file that passes as it is."""
+        index = known.index(note.input.patient)
+        for column, value in note.input.kept:
+            if known.search.has_name(plain_text(value), index, self._removes):
+                reason = f"a name of the roster is in what is kept as it is: {column}"
+                note.result.problem = note.result.problem or reason
 
     def find(self, notes: Sequence[_Note]) -> None:
         """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""
@@ -224,7 +237,9 @@ class _Worker:
 
     def _change(self, note: _Note, memory: PatientMemory, known: KnownWords) -> None:
         changed = [
-            self.deidentifier.apply(document, spans, memory, heading=self._heading(part.label))
+            coded(document, spans, self.job.run.key)
+            if part.is_coded and self.job.run.key
+            else self.deidentifier.apply(document, spans, memory, heading=self._heading(part.label))
             for part, (document, spans) in zip(note.input.parts, note.marked, strict=True)
         ]
         for (document, spans), result in zip(note.marked, changed, strict=True):

@@ -5,7 +5,7 @@
     role_of("DOCTOR"), role_of("ward")              "", "": the first can be a label of the engine
 
 A role is what a value is to the patient: `name`, `relative`, `staff`, `birth_date` and so on. The tables are in
-`columns.toml`. A column can also be named as a label of the engine, and is then sought as that kind of PHI is.
+`columns.toml`. A column can also be named as a label of the engine; its values are searched for as that kind of PHI is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import tomllib
 from functools import cache
 from importlib import resources
-from typing import Literal, TypedDict, cast
+from typing import Any, Literal
 
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.features.errors import SettingsError
@@ -22,38 +22,29 @@ from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 
 PATIENT = "patient"
-"""The role of the column that says whose record it is."""
+"""The role of the column that names the patient."""
 
 PARTS = ("first", "middle", "last")
 """The roles of columns that hold a part of the patient's name, in the order of the whole."""
 
 SearchedAs = Literal["name", "date", "code", "phone", "phrase", "address"]
-"""How a value is sought; what each is, `ensemble.stacking.known.search` says."""
+"""How a value is searched for, see `ensemble.stacking.known.search`."""
 
 _BY_KIND: dict[str, SearchedAs] = {
     "PERSON": "name", "RELATIVE": "name", "DATE": "date", "PHONE": "phone", "ID": "code", "ZIP": "code",
     "STREET": "address", "ADDRESS": "address",
 }  # fmt: skip
-"""For columns that are named as a label; all others are sought as a phrase."""
-
-
-class _Role(TypedDict):
-    search: SearchedAs
-    kinds: list[str]
-    columns: list[str]
-
-
-class _Tables(TypedDict):
-    patient: dict[str, list[str]]
-    roles: dict[str, _Role]
-    parts: dict[str, list[str]]
-    labels: dict[str, dict[str, str]]
+"""For columns that are named as a label; all others hold phrases."""
 
 
 @cache
 def role_of(column: str) -> str:
     """The role of a column by its name; empty for a name that is none of the usual ones."""
-    return _roles_by_name().get(re.sub(r"[\W_]+", "_", fold(column)).strip("_"), "")
+    name, tables = re.sub(r"[\W_]+", "_", fold(column)).strip("_"), _tables()
+    columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
+    return next(
+        (role for role, names in {**columns, PATIENT: tables["patient"]["columns"]}.items() if name in names), ""
+    )
 
 
 def roles() -> tuple[str, ...]:
@@ -61,10 +52,13 @@ def roles() -> tuple[str, ...]:
     return tuple(_tables()["roles"])
 
 
-def searched_as(role: str, label: str, label_set: LabelSet) -> SearchedAs:
-    """How values are sought, by their role; of a column that is named as a label, which has none, by its kind."""
-    known = _tables()["roles"].get(role)
-    return known["search"] if known else _BY_KIND.get(kind_of(label, label_set.name), "phrase")
+def searched_as(role: str, label: str, label_set: str = "") -> SearchedAs:
+    """How the values of a role are searched for; of a column that is named as a label, those of its kind.
+
+    :param label_set: the name of the label set, for the kind of the label.
+    """
+    known: dict[str, SearchedAs] = _tables()["roles"].get(role, {})
+    return known.get("search") or _BY_KIND.get(kind_of(label, label_set), "phrase")
 
 
 def label_of(role: str, label_set: LabelSet) -> str:
@@ -73,21 +67,13 @@ def label_of(role: str, label_set: LabelSet) -> str:
     usual = tables["labels"].get(label_set.name, {}).get(role)
     kinds = tables["roles"][role]["kinds"]
     fitting = (label for kind in kinds for label in label_set.labels if kind_of(label, label_set.name) == kind)
-    label = usual if usual in label_set.labels else next(fitting, None)
+    label: str | None = usual if usual in label_set.labels else next(fitting, None)
     if label is None:
         raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
     return label
 
 
 @cache
-def _roles_by_name() -> dict[str, str]:
-    tables = _tables()
-    columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
-    columns[PATIENT] = tables["patient"]["columns"]
-    return {name: role for role, names in columns.items() for name in names}
-
-
-@cache
-def _tables() -> _Tables:
+def _tables() -> dict[str, Any]:
     text = (resources.files("phistack.ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
-    return cast(_Tables, tomllib.loads(text))
+    return tomllib.loads(text)

@@ -1,229 +1,181 @@
-"""A date of a record in whatever way a note writes it, whole or in part.
+"""Known dates in a text in whatever way it writes them, whole or in part.
 
-    dates_in("born April 3rd, 1950", "1950-04-03", "en")    [FoundDate(5, 20)]; also 4/3/50, 03.04.1950, 3-IV-1950
-    dates_in("born in 1950", "1950-04-03", "en")            [FoundDate(8, 12, is_whole=False, needs_sign=False)]
+    known = KnownDates({1: "1950-04-03"}, "en")
+    [place for _, place in known.find("born April 3rd, 1950")]     from 5 to 20; also 4/3/50, 03.04.1950, 3-IV-1950
+    [place for _, place in known.find("born in 1950")]             from 8 to 12, a part of it
 
-Day and month may be in either order, and where the record's own order is open both readings are sought. A part of a
-date is the day and the month, the month and the year, or the year. One with the name of the month in it is a date in
-any case, and so are month and year of four digits; other figures (`4/3`, `1950`) may be anything, unless words around
-them say that somebody was born then.
+Day and month may be in either order, and where the record's own order is open both readings count. A part of a date is
+the day and the month, the month and the year, or the year. It is certain with the name of a month in it, and as month
+and year of four digits; other figures (`4/3`, `1950`) may be anything, unless words around them say that somebody was
+born then.
 
-Patterns are made for each date, which takes far longer than to read a note with them. So a text is asked first which
-figures and words it has, and only the ways to write the date that these allow are made (`_SaidFigures`).
+Each form of a date is searched for once, however many dates are known; each match is looked up among them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Literal, NamedTuple
 
 from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
 from phistack.ensemble.deidentification.dates.patterns import names
-from phistack.ensemble.stacking.known.signs import AROUND, tells_birth
-from phistack.features.ranges import touching
+from phistack.ensemble.deidentification.word_lists import LANGUAGES
+from phistack.ensemble.stacking.known.signs import AROUND, Place, tells_birth
+from phistack.features.letters import fold
+from phistack.features.ranges import Range, Test, touching
 
-_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_ROMAN = {name: month for month, name in enumerate("i ii iii iv v vi vii viii ix x xi xii".split(), 1)}
 _NTH = r"(?:\s?(?:st|nd|rd|th|er|ste|de|º|°|ª|:?[ea])|\.)?"
-_WORD_BETWEEN = r"(?:of|the|del?|a[nñ]o|van|den|von)\b\s*"
-_LOOSE = rf"[\s,./-]{{0,3}}(?:{_WORD_BETWEEN}){{0,3}}"
-_SIGN = r"\s{0,2}[-/.,‐‑–]\s{0,2}|\s"
+_LOOSE = r"[\s,./_^|~-]{0,3}(?:(?:of|the|del?|a[nñ]o|van|den|von)\b\s*){0,3}"
+_SIGN = r"(?:\s{0,2}[^\w\s]\s{0,2}|[\s_])"
+_D, _M, _Y = r"(?P<d>\d{1,2})(?!\d)", r"(?P<m>\d{1,2})(?!\d)", r"['’]?(?P<y>\d{4}|\d{2})(?!\d)"
+_FULL, _SHORT = r"(?P<y>\d{4})", r"(?P<y>\d{2})"
 _DAY_BEFORE = re.compile(rf"(?<!\w)\d{{1,2}}{_NTH}{_LOOSE}$", re.IGNORECASE)
-_YEAR_AFTER = re.compile(rf"{_LOOSE}(?:(?:1[89]|20|21)\d\d|['’]\d\d)(?!\w)", re.IGNORECASE)
+_NO_YEAR_AFTER = rf"(?!{_LOOSE}(?:(?:1[89]|20|21)\d\d|['’]\d\d)(?!\w))"
 _MONTHS_IN_CAPITALS = ("en", "de")
+_FEWEST_DIGITS = 6
+
+_Key = tuple[int | None, int | None, int | None]
+"""Year, month and day, as far as they are given; a year below 100 is one of two digits."""
 
 
-class FoundDate(NamedTuple):
-    """Where a date stands, whether all of it does, and whether it may be anything else where nothing speaks for it."""
+class _Form(NamedTuple):
+    """A way to write a date; `NAME` in its pattern is the name of a month, `ROMAN` also a Roman figure.
 
-    start: int
-    end: int
-    is_whole: bool = True
-    needs_sign: bool = False
-
-
-class _Day(NamedTuple):
-    year: int
-    month: int
-    day: int
-
-
-def dates_in(text: str, written: str, language: str) -> list[FoundDate] | None:
-    """The places of a text where a date stands, whole or in part.
-
-    :param text: in its plain view.
-    :param written: in a record: ISO, or as notes in the language write it; a year alone is sought as one.
-    :param language: ISO 639-1 code, for the names of months.
-    :returns: nothing if it is no date.
-    """
-    days = _days(written, language)
-    is_year = written.isdecimal() and EARLIEST_YEAR <= int(written) <= LATEST_YEAR
-    if not days and not is_year:
-        return None
-    said = _SaidFigures(text, language)
-    found = [FoundDate(*match.span()) for pattern in _whole(days, language, said) for match in pattern.finditer(text)]
-    for part in _parts(days, int(written) if is_year else None, language, said):
-        taken = touching(sorted((one.start, one.end) for one in found))
-        found += [one for one in part.found_in(text, language) if not taken(one.start, one.end)]
-    return found
-
-
-def _whole(days: Sequence[_Day], language: str, said: _SaidFigures) -> Iterator[re.Pattern[str]]:
-    """What finds a whole date, in the ways that a text allows; nothing where it allows none."""
-    ways = "|".join(way for day in days for way in _ways(day, language, said))
-    weekday = rf"(?:{_weekdays(language)}\b\.?,?\s{{1,2}})?" if said.weekday else ""
-    if ways:
-        yield _compiled(f"{weekday}(?:{ways})")
-
-
-class _SaidFigures:
-    """Which figures of a date, and which names of months and weekdays, stand in a text; no date has others.
-
-    :param text: in its plain view.
-    :param language: ISO 639-1 code.
-    """
-
-    def __init__(self, text: str, language: str) -> None:
-        self._text, self._language = text, language
-        self._runs = {*re.findall("[0-9]+", text)}
-
-    def number(self, number: int) -> bool:
-        """Whether a day or month stands there in figures."""
-        return not self._runs.isdisjoint(_figures(number))
-
-    def year(self, year: int) -> bool:
-        """Whether a year stands there, of four digits or of two."""
-        return not self._runs.isdisjoint(_years(year))
-
-    def run(self, digits: str) -> bool:
-        """Whether just these digits stand there side by side."""
-        return digits in self._runs
-
-    def month(self, month: int) -> bool:
-        """Whether a month stands there by name or in Roman figures."""
-        return bool(_in_words(month, self._language).search(self._text))
-
-    @property
-    def weekday(self) -> bool:
-        """Whether any weekday stands there."""
-        return bool(_any_weekday(self._language).search(self._text))
-
-
-@lru_cache(maxsize=512)
-def _in_words(month: int, language: str) -> re.Pattern[str]:
-    return re.compile(rf"{_month(month, language)}|{_ROMAN[month - 1]}(?![^\W\d_])", re.IGNORECASE)
-
-
-@lru_cache(maxsize=64)
-def _any_weekday(language: str) -> re.Pattern[str]:
-    return re.compile(_weekdays(language), re.IGNORECASE)
-
-
-def _weekdays(language: str) -> str:
-    table = names(language)
-    return _any((*table.weekdays, *table.full_weekdays, *table.short_weekdays))
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of which nothing is found within a longer number or date."""
-    return re.compile(rf"(?<!\w)(?<!\d[./-]){pattern}(?![^\W_])(?![./-]\d)", re.IGNORECASE)
-
-
-class _DatePart(NamedTuple):
-    """A way to write a part of a date.
-
-    :param pattern: of it.
     :param needs_sign: whether it may be anything else; `in small letters` if it may where it has no capital.
-    :param before: what does not stand before it, or it is a part of another date.
-    :param after: what does not stand after it.
     """
 
     pattern: str
+    is_whole: bool = True
     needs_sign: bool | Literal["in small letters"] = False
     before: re.Pattern[str] | None = None
-    after: re.Pattern[str] | None = None
-
-    def found_in(self, text: str, language: str) -> Iterator[FoundDate]:
-        """Where it stands in a text."""
-        for match in _compiled(f"(?:{self.pattern})").finditer(text):
-            start, end = match.span()
-            before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
-            if not (self.before and self.before.search(before)) and not (self.after and self.after.match(after)):
-                is_open = match[0].islower() if self.needs_sign == "in small letters" else self.needs_sign
-                yield FoundDate(start, end, False, is_open and not tells_birth(before, after, language))
 
 
-def _parts(days: Sequence[_Day], year: int | None, language: str, said: _SaidFigures) -> Iterator[_DatePart]:
-    """All ways to write a part of some days that a text allows, the longest first, or of a year."""
+_FORMS = (
+    _Form(f"{_D}{_SIGN}{_M}{_SIGN}{_Y}"), _Form(f"{_M}{_SIGN}{_D}{_SIGN}{_Y}"), _Form(f"{_Y}{_SIGN}{_M}{_SIGN}{_D}"),
+    _Form(f"{_D}{_NTH}{_LOOSE}ROMAN{_LOOSE}{_Y}"), _Form(f"ROMAN{_LOOSE}{_D}{_NTH}{_LOOSE}{_Y}"),
+    _Form(rf"ROMAN{_LOOSE}(?P<d>\d{{1,2}}){_FULL}(?!\d)"), _Form(f"{_Y}{_LOOSE}ROMAN{_LOOSE}{_D}{_NTH}"),
     # `Take 1 may repeat` is no date.
-    small: Literal["in small letters", False] = "in small letters" if language in _MONTHS_IN_CAPITALS else False
-    for full, month, day in days:
-        m, d = f"0?{month}", f"0?{day}"
-        if said.month(month):
-            mon = _month(month, language)
-            if said.number(day):
-                yield _DatePart(rf"{d}{_NTH}{_LOOSE}{mon}|{mon}{_LOOSE}{d}{_NTH}", small, after=_YEAR_AFTER)
-            if said.year(full):
-                yield _DatePart(rf"{mon}{_LOOSE}(?:{full}|['’]{full % 100:02})", small, before=_DAY_BEFORE)
-        if said.number(month):
-            if said.run(f"{full}"):
-                yield _DatePart(rf"{m}\s?[-/.]\s?{full}|{full}\s?[-/.]\s?{m}")
-            if said.number(day) or said.year(full):
-                yield _DatePart(rf"{d}[-/.]{m}\.?|{m}[-/]{d}|{m}/{full % 100:02}", True)
-    for full in sorted({day.year for day in days} | ({year} if year else set())):
-        if said.year(full):
-            yield _DatePart(rf"{full}|['’-]{full % 100:02}", True)
+    _Form(f"{_D}{_NTH}{_LOOSE}NAME{_NO_YEAR_AFTER}", False, "in small letters"),
+    _Form(f"NAME{_LOOSE}{_D}{_NTH}{_NO_YEAR_AFTER}", False, "in small letters"),
+    _Form(rf"NAME{_LOOSE}(?P<y>\d{{4}}|['’]\d\d)", False, "in small letters", _DAY_BEFORE),
+    _Form(rf"{_M}\s?[-/.]\s?{_FULL}", False), _Form(rf"{_FULL}\s?[-/.]\s?{_M}", False),
+    _Form(rf"{_D}[-/.]{_M}\.?", False, True), _Form(f"{_M}[-/]{_D}", False, True), _Form(f"{_M}/{_SHORT}", False, True),
+    _Form(_FULL, False, True), _Form(f"['’-]{_SHORT}", False, True),
+)  # fmt: skip
+"""The longest first: nothing is found in what a form above has found of the same date."""
 
 
-def _days(written: str, language: str) -> list[_Day]:
-    """What a date of a record may be, in either order of day and month."""
-    return sorted({day for day_first in (True, False) if (day := _parsed(written, language, day_first))})
+class KnownDates:
+    """Some dates.
+
+    :param written: number -> a date as a record has it: ISO, as notes in the language write it, or a year alone.
+    :param language: ISO 639-1 code, for the names of months.
+    :ivar figures: number -> the digits of the date in each order, six or more; nothing for what is no date.
+    """
+
+    def __init__(self, written: Mapping[int, str], language: str) -> None:
+        self._language = language
+        self._known: defaultdict[_Key, dict[int, None]] = defaultdict(dict)
+        self.figures: dict[int, list[str]] = {}
+        for number, value in written.items():
+            days = sorted({day for day_first in (True, False) for day in _days(value, language, day_first)})
+            is_year = not days and value.isdecimal() and EARLIEST_YEAR <= int(value) <= LATEST_YEAR
+            for key in (*_keys(days), *([(int(value), None, None), (int(value) % 100, None, None)] if is_year else [])):
+                self._known[key][number] = None
+            if days or is_year:
+                self.figures[number] = [*_figures(days)]
+
+    def find(self, text: str) -> Iterator[tuple[int, Place]]:
+        """The number of a date, and where it is in a text in its plain view."""
+        if not self._known:
+            return
+        month, forms = _grammar(self._language)
+        has_month = month.search(text) is not None
+        taken: defaultdict[int, list[Range]] = defaultdict(list)
+        for form, pattern in forms:
+            if has_month or not ("NAME" in form.pattern or "ROMAN" in form.pattern):
+                is_taken = {number: touching(ranges) for number, ranges in taken.items()}
+                found = [*self._places(form, pattern, text, is_taken)]
+                for number, place in found:
+                    taken[number].append((place.start, place.end))
+                yield from found
+
+    def _places(
+        self, form: _Form, pattern: re.Pattern[str], text: str, is_taken: Mapping[int, Test]
+    ) -> Iterator[tuple[int, Place]]:
+        ends: dict[int, int] = {}
+        for match in pattern.finditer(text):
+            start, end = match.span("date")
+            for number in self._known.get(_key(match, self._language), ()):
+                if start < ends.get(number, 0) or (number in is_taken and is_taken[number](start, end)):
+                    continue
+                before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+                if form.before is None or not form.before.search(before):
+                    ends[number] = end
+                    is_small = self._language in _MONTHS_IN_CAPITALS and match["date"].islower()
+                    is_open = is_small if form.needs_sign == "in small letters" else form.needs_sign
+                    needs_sign = is_open and not tells_birth(before, after, self._language)
+                    yield number, Place(start, end, "exact" if form.is_whole else "a part of it", (), needs_sign)
 
 
-def _parsed(written: str, language: str, day_first: bool) -> _Day | None:
-    for tried in dict.fromkeys((language, "en", "es", "nl", "sv", "de")):
+def _days(written: str, language: str, day_first: bool) -> Iterator[tuple[int, int, int]]:
+    """What a date of a record may be."""
+    for tried in dict.fromkeys((language, *LANGUAGES)):
         points = parse_dates(written.partition("T")[0], tried, day_first)
         if points and len(points) == 1 and points[0].year and points[0].month and len(points[0].days) == 1:
-            return _Day(points[0].year, points[0].month, points[0].days[0])
-    return None
+            yield points[0].year, points[0].month, points[0].days[0]
+            return
 
 
-def _ways(date: _Day, language: str, said: _SaidFigures) -> Iterator[str]:
-    """All ways to write a whole date that a text allows."""
-    year, month, day = date
-    y, m, d = rf"(?:{year}|['’]?{year % 100:02})", f"0?{month}", f"0?{day}"
-    by_name = rf"(?:{_month(month, language)}|{_ROMAN[month - 1]}(?![^\W\d_]))"
-    day_and_year = said.number(day) and said.year(year)
-    # `April 31950`: where nothing stands between day and year, they are one run of digits.
-    joined = any(map(said.run, (f"{a}{b}" for a in _figures(day) for b in _years(year))))
-    if day_and_year and said.number(month):
-        for order in ((d, m, y), (m, d, y), (y, m, d)):
-            yield f"(?:{_SIGN})".join(order)
-    if (day_and_year or joined) and said.month(month):
-        yield rf"{d}{_NTH}{_LOOSE}{by_name}{_LOOSE}{y}"
-        yield rf"{by_name}{_LOOSE}{d}{_NTH}{_LOOSE}{y}"
-        yield rf"{y}{_LOOSE}{by_name}{_LOOSE}{d}{_NTH}"
-    for full in _years(year):
-        runs = (f"{day:02}{month:02}{full}", f"{month:02}{day:02}{full}", f"{full}{month:02}{day:02}")
-        yield from filter(said.run, runs)
+def _keys(days: Iterable[tuple[int, int, int]]) -> Iterator[_Key]:
+    """All that a text may say of some dates."""
+    for full, month, day in days:
+        yield None, month, day
+        for year in (full, full % 100):
+            yield from ((year, month, day), (year, month, None), (year, None, None))
 
 
-def _figures(number: int) -> tuple[str, str]:
-    return f"{number}", f"0{number}"
+def _figures(days: Iterable[tuple[int, int, int]]) -> Iterator[str]:
+    for full, month, day in days:
+        for year in (f"{full}", f"{full % 100:02}"):
+            for m, d in {(f"{month:02}", f"{day:02}"): 0, (f"{month}", f"{day}"): 0}:
+                ways = (f"{year}{m}{d}", f"{d}{m}{year}", f"{m}{d}{year}")
+                yield from (way for way in ways if len(way) >= _FEWEST_DIGITS)
 
 
-def _years(year: int) -> tuple[str, str]:
-    return f"{year}", f"{year % 100:02}"
+def _key(match: re.Match[str], language: str) -> _Key:
+    given = {part: text.strip("'’") for part, text in match.groupdict().items() if text}
+    year, month, day = (int(given[part]) if part in given else None for part in "ymd")
+    return year, _months(language)[fold(given["name"])] if "name" in given else month, day
 
 
-def _month(month: int, language: str) -> str:
-    """A pattern of the names of a month."""
+@cache
+def _months(language: str) -> dict[str, int]:
+    """Folded name or Roman figure -> the number of a month."""
+    return _ROMAN | names(language).months
+
+
+@cache
+def _grammar(language: str) -> tuple[re.Pattern[str], list[tuple[_Form, re.Pattern[str]]]]:
+    """What finds the name of a month, and each form with what finds it at every place, but not within a number."""
     table = names(language)
-    spelt = [name for name, number in table.months.items() if number == month]
-    return rf"{_any((*spelt, table.full_months[month - 1], table.short_months[month - 1]))}(?![^\W\d_])\.?"
+    name = _any({*table.months, *table.full_months, *table.short_months})
+    months = {"NAME": rf"(?P<name>{name})(?![^\W\d_])\.?", "ROMAN": rf"(?P<name>{name}|{_any(_ROMAN)})(?![^\W\d_])\.?"}
+    weekday = rf"(?:{_any({*table.weekdays, *table.full_weekdays, *table.short_weekdays})}\b\.?,?\s{{1,2}})?"
+    forms = []
+    for form in _FORMS:
+        pattern = (weekday if form.is_whole else "") + form.pattern
+        for word, names_of_months in months.items():
+            pattern = pattern.replace(word, names_of_months)
+        bounded = rf"(?<!\w)(?<!\d[./-])(?=(?P<date>{pattern})(?![^\W_])(?![./-]\d))"
+        forms.append((form, re.compile(bounded, re.IGNORECASE)))
+    return re.compile(f"{name}|(?<![a-z]){_any(_ROMAN)}(?![^\\W\\d_])", re.IGNORECASE), forms
 
 
 def _any(spelt: Iterable[str]) -> str:
     """A pattern of some words, the longest first."""
-    return f"(?:{'|'.join(sorted(map(re.escape, {*spelt}), key=lambda word: (-len(word), word)))})"
+    return f"(?:{'|'.join(sorted(map(re.escape, spelt), key=lambda word: (-len(word), word)))})"

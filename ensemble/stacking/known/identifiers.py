@@ -3,196 +3,221 @@
     known = KnownIdentifiers(roster, RecordSearch(label_set, "en", counts.is_word))
     known.added(document, decisions)        with decisions whose votes are of the source `known`
 
-What a record says is accepted, unless all its words are words of the language, or it is initials or a part of a date
-that may be anything else, and nothing else supports it: neither a chosen candidate of a submodel that touches it and is
-of the same kind, nor, for a word that is written without a typing error, a capital letter inside a sentence that is not
-in an accepted span of another kind. Two words of a name support each other. An accepted span of the same label that
-overlaps becomes one with it; one of another label keeps what is left of it, so that nothing that was accepted is
-uncovered.
+What a record holds is accepted, unless it is ambiguous (a word of the language, initials, a part of a date) and nothing
+else supports it: neither a chosen candidate of a submodel that touches it and is of the same
+kind, nor, for a word that is written without a typing error, a capital letter inside a sentence that is not in an
+accepted span of another kind. Two words of a name support each other. An accepted span of the same label that overlaps
+becomes one with it; one of another label keeps what is left of it, so that nothing that was accepted is uncovered.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known.columns import label_of, roles
 from phistack.ensemble.stacking.known.roster import Record, Roster
-from phistack.ensemble.stacking.known.search import KnownMention, found_in
+from phistack.ensemble.stacking.known.search import KnownIndex, identifiers_of
+from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.repeats import WordCounts
-from phistack.ensemble.stacking.repeats.classifier import SAID_AGAIN
-from phistack.ensemble.stacking.repeats.search import idle_words
+from phistack.ensemble.stacking.repeats.classifier import REPEAT
+from phistack.ensemble.stacking.repeats.search import non_name_words
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
-from phistack.features.plain_view import plain_view
+from phistack.features.plain_view import PlainView, plain_view
+from phistack.features.ranges import overlapping_each, overlapping_groups, ranges_of, remainders
+from phistack.features.text_words import is_without_blanks, trimmed
 from phistack.submodels.base import Candidate
 
 KNOWN = "known"
-"""The source of the votes for what a record says."""
+"""The source of the votes for what a record holds."""
 
 _SHORT = 2
 _PERSONS = ("PERSON", "INITIALS", "USERNAME", "RELATIVE")
+_GUESSES = ("one typing error", "initials alone", "a part of it", "short form")
 _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSearch:
-    """The search for what the record of a patient says.
+    """The search for what the record of a patient holds.
 
     :param label_set: of the decisions.
     :param language: ISO 639-1 code.
     :param is_word: whether a folded word is one of the language; otherwise by a list of names that are.
-    :param html: whether notes are read without the markup of HTML.
     """
 
     label_set: LabelSet
     language: str
     is_word: Callable[[str], bool] | None = None
-    html: bool = False
 
-    def added(self, document: Document, decisions: Sequence[Decision], record: Record) -> list[Decision]:
-        """The decisions on a note and on what the record says, sorted by span.
+    def index(self, record: Record) -> KnownIndex:
+        """A record, ready to be found; :raises SettingsError: if the label set has no label for what it holds."""
+        return KnownIndex(identifiers_of(record, self.label_set), self.language)
 
-        :raises SettingsError: if the label set has no label for what the record holds.
+    def added(
+        self, document: Document, decisions: Sequence[Decision], index: KnownIndex, *, is_of_columns: bool = False
+    ) -> list[Decision]:
+        """The decisions on a note and on what a record holds, sorted by span.
+
+        :param is_of_columns: whether the record comes with the note itself, so that a single word counts unless it is
+            an everyday word in small letters.
         """
-        view = plain_view(document.with_spans(()), html=self.html)
-        hits = found_in(view.document.text, record, self.label_set, self.language) if record else iter(())
-        best: dict[Span, tuple[KnownMention, bool]] = {}
-        for hit in hits:
-            span = view.in_note(hit.span)
-            is_sure = self._is_sure(hit, view.document.text, span, decisions)
-            known = best.get(span)
-            if known is None or (is_sure, hit.how == "exact") > (known[1], known[0].how == "exact"):
-                best[span] = replace(hit, span=span), is_sure
-        return _laid_over(document.text, decisions, best) if best else list(decisions)
+        hits = [
+            (known, place, view.document.text, view.in_note(Span(place.start, place.end, known.label)))
+            for view in _views(document.with_spans(()))
+            for known, place in index.find(view.document.text)
+        ]
+        best: dict[Span, tuple[bool, bool, Candidate]] = {}
+        all_near = overlapping_each((span for _, _, _, span in hits), decisions)
+        for (known, place, text, span), near in zip(hits, all_near, strict=True):
+            is_sure = self._is_sure(place, text, span.label, near) or (is_of_columns and self._is_told(place, text))
+            found = (is_sure, place.how == "exact")
+            if span not in best or found > best[span][:2]:
+                what = "it may be anything" if place.needs_sign else "a word of the language"
+                doubt = "" if is_sure else f"; {what} that nothing else supports"
+                vote = Candidate(span, KNOWN, float(is_sure), is_sure, f"{known.role}: {place.how}{doubt}")
+                best[span] = (*found, vote)
+        # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
+        of_staff = {known.label for known, *_ in hits if known.role == "staff"}
+        votes = {span: vote for span, (_, _, vote) in best.items()}
+        return _laid_over(document.text, decisions, votes, of_staff) if votes else list(decisions)
 
-    def _is_sure(self, hit: KnownMention, text: str, span: Span, decisions: Sequence[Decision]) -> bool:
+    def has_name(self, text: str, index: KnownIndex, removes: Callable[[str], bool]) -> bool:
+        """Whether a text that is no note, such as the name of a file, has a name of the record.
+
+        :param removes: whether what has a label must not come out.
+        """
+        names = ((known.label, place) for known, place in index.find(text) if self._kind(known.label) == "PERSON")
+        return any(
+            removes(label) and place.how != "initials alone" and self._is_sure(place, text, label, ())
+            for label, place in names
+        )
+
+    def _is_told(self, place: Place, text: str) -> bool:
+        word = place.words[0] if len(place.words) == 1 else ""
+        is_common = bool(word) and (_is_short(word) or WordCounts(self.language).is_common(word))
+        return not (place.needs_sign or place.how in _GUESSES or (is_common and text[place.start].islower()))
+
+    def _is_sure(self, place: Place, text: str, label: str, near: Sequence[Decision]) -> bool:
         """Whether it is accepted.
 
-        :param text: in its plain view, in which the hit is.
-        :param span: of the hit in the note as it was written, in which the decisions are.
+        :param text: in its plain view, in which the place is.
+        :param near: the decisions that overlap it.
         """
-        if not hit.needs_sign and (len(hit.words) != 1 or not self._is_word(hit.words[0])):
+        if not place.needs_sign and not (place.words and all(map(self._is_word, place.words))):
             return True
-        near = [decision for decision in decisions if decision.span.overlaps(span)]
-        kind = self._kind(span.label)
+        kind = self._kind(label)
         if any(_is_proposed(decision) and self._kind(decision.span.label) == kind for decision in near):
             return True
         # Abbreviations have capitals everywhere.
-        if hit.needs_sign or hit.how in ("one typing error", "initials alone"):
+        if place.needs_sign or place.how in ("one typing error", "initials alone"):
             return False
-        taken = any(d.accepted and self._kind(d.span.label) != kind for d in near)
-        return not taken and _is_capital_inside(text, hit.span)
+        is_taken = any(d.accepted and self._kind(d.span.label) != kind for d in near)
+        return not is_taken and _is_capital_inside(text, place)
 
     def _is_word(self, word: str) -> bool:
-        # Two letters are a word or an abbreviation of every language.
-        return (
-            len(word) <= _SHORT
-            or word in idle_words(self.language)
-            or (self.is_word or WordCounts(self.language).is_word)(word)
-        )
+        is_word = self.is_word or WordCounts(self.language).is_word
+        return _is_short(word) or word in non_name_words(self.language) or is_word(word)
 
     def _kind(self, label: str) -> str:
         kind = kind_of(label, self.label_set.name)
         return "PERSON" if kind in _PERSONS else kind
 
 
-@dataclass(frozen=True, slots=True)
 class KnownIdentifiers:
-    """The search for what the records of a roster say.
+    """The search for what the records of a roster hold.
 
     :param roster: the records.
-    :param search: for what each of them says.
+    :param search: for what each of them holds.
     :raises SettingsError: if the label set has no label for what a column of the roster holds.
     """
 
-    roster: Roster
-    search: RecordSearch
-
-    def __post_init__(self) -> None:
-        for role in self.roster.roles:
+    def __init__(self, roster: Roster, search: RecordSearch) -> None:
+        self.roster, self.search = roster, search
+        self._last: tuple[str, KnownIndex] | None = None
+        for role in roster.roles:
             if role in roles():
-                label_of(role, self.search.label_set)
+                label_of(role, search.label_set)
+
+    def index(self, patient: str) -> KnownIndex:
+        """What is known of a patient, ready to be found; notes of a patient mostly follow each other."""
+        if self._last is None or self._last[0] != patient:
+            self._last = patient, self.search.index(self.roster.record(patient))
+        return self._last[1]
 
     def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note and on what the record of its patient says, sorted by span."""
-        return self.search.added(document, decisions, self.roster.record(document.group))
+        """The decisions on a note and on what the record of its patient holds, sorted by span."""
+        return self.search.added(document, decisions, self.index(document.group))
+
+
+def _views(document: Document) -> tuple[PlainView, ...]:
+    """A note as it is written and, if it has markup or characters written as bytes, without these."""
+    read = plain_view(document, html=True, encoded=True)
+    return (read,) if read.markup is None else (plain_view(document), read)
+
+
+def _is_short(word: str) -> bool:
+    """Whether it is a word or an abbreviation of any language that has letters."""
+    return len(word) <= _SHORT and not is_without_blanks(word)
 
 
 def _is_proposed(decision: Decision) -> bool:
-    """Whether it is accepted, or a submodel would mark it; that a word is said again says nothing of it."""
-    return decision.accepted or any(vote.chosen and vote.source != SAID_AGAIN for vote in decision.votes)
+    """Whether it is accepted, or a submodel would mark it; being a repeat does not count."""
+    return decision.accepted or any(vote.chosen and vote.source != REPEAT for vote in decision.votes)
 
 
-def _is_capital_inside(text: str, span: Span) -> bool:
-    """Whether it begins with a capital, stands after a word in the same sentence, and not all around is in capitals."""
-    line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
-    word = text[span.start : span.end]
-    return (
-        word[0].isupper()
-        and not (word.isupper() and line.isupper())
-        and _INSIDE_A_SENTENCE.search(text[max(0, span.start - 6) : span.start]) is not None
-    )
+def _is_capital_inside(text: str, place: Place) -> bool:
+    """Whether it begins with a capital, is after a word of the same sentence, and not all around is in capitals."""
+    word, line = text[place.start : place.end], text[text.rfind("\n", 0, place.start) + 1 : place.start]
+    is_inside = _INSIDE_A_SENTENCE.search(text[max(0, place.start - 6) : place.start]) is not None
+    return word[0].isupper() and is_inside and not (word.isupper() and line.isupper())
 
 
-def _laid_over(text: str, decisions: Sequence[Decision], hits: dict[Span, tuple[KnownMention, bool]]) -> list[Decision]:
-    """Decisions with the hits in them; what is accepted does not overlap, and covers all that it covered."""
-    by_span = {decision.span: decision for decision in decisions}
-    votes = {span: _vote(hit, is_sure) for span, (hit, is_sure) in hits.items()}
+def _laid_over(
+    text: str, decisions: Sequence[Decision], votes: dict[Span, Candidate], of_staff: set[str]
+) -> list[Decision]:
+    """Decisions with the votes in them; what is accepted does not overlap, and covers all that it covered."""
+    before = {decision.span: decision for decision in decisions}
+    result = {span: replace(decision, accepted=False) for span, decision in before.items()}
     for span, vote in votes.items():
-        old = by_span.get(span, Decision(span, 0.0, False, ()))
-        by_span[span] = replace(old, votes=(*old.votes, vote))
-    sure = [span for span, (_, is_sure) in hits.items() if is_sure]
-    accepted = [decision.span for decision in decisions if decision.accepted]
-    # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
-    of_staff = {hit.span.label for hit, _ in hits.values() if hit.role == "staff"}
-    taken: list[Span] = []
-    for span in sorted(_joined(sure, accepted), key=lambda span: (span.start - span.end, span.label in of_staff, span)):
-        taken += _pieces(text, span, taken)
-    kept = [(piece, span) for span in accepted for piece in _pieces(text, span, taken)]
-    result = {span: replace(decision, accepted=False) for span, decision in by_span.items()}
-    for piece in taken:
-        inside = [votes[span] for span in sure if span.overlaps(piece)]
-        old = by_span.get(piece, Decision(piece, 0.0, False, ()))
-        added = [vote for vote in inside if vote not in old.votes]
-        result[piece] = Decision(piece, 1.0, True, (*old.votes, *added))
-    for piece, span in kept:
-        old = by_span[span]
-        result[piece] = Decision(piece, old.probability, True, by_span[piece].votes if piece in by_span else old.votes)
+        old = result.get(span, Decision(span, 0.0, False, ()))
+        result[span] = replace(old, votes=(*old.votes, vote))
+    sure = {span for span, vote in votes.items() if vote.chosen}
+    accepted = {decision.span for decision in decisions if decision.accepted}
+    for group in overlapping_groups(sure | accepted):
+        taken: list[Span] = []
+        for span in sorted(_joined(group, sure), key=lambda s: (s.start - s.end, s.label in of_staff, s)):
+            taken += _pieces(text, span, taken)
+        for piece in taken:
+            old = result.get(piece, Decision(piece, 0.0, False, ()))
+            added = (votes[span] for span in group if span in sure and span.overlaps(piece))
+            result[piece] = Decision(piece, 1.0, True, tuple(dict.fromkeys((*old.votes, *added))))
+        for span in (span for span in group if span in accepted):
+            for piece in _pieces(text, span, taken):
+                old = result.get(piece, before[span])
+                result[piece] = Decision(piece, before[span].probability, True, old.votes)
     return [result[span] for span in sorted(result)]
 
 
-def _vote(hit: KnownMention, is_sure: bool) -> Candidate:
-    what = "it may be anything" if hit.needs_sign else "a word of the language"
-    doubt = "" if is_sure else f"; {what} that nothing else supports"
-    return Candidate(hit.span, KNOWN, 1.0 if is_sure else 0.0, is_sure, f"{hit.role}: {hit.how}{doubt}")
-
-
-def _joined(sure: Iterable[Span], accepted: Iterable[Span]) -> list[Span]:
-    """The sure spans, each with the accepted ones and others of its label that overlap it."""
-    joined: list[Span] = []
-    sure = sorted(sure)
-    for span in sorted({*sure, *accepted}, key=lambda span: (span.label, span.start, span.end)):
-        if joined and joined[-1].label == span.label and joined[-1].overlaps(span):
-            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end), span.label)
-        else:
-            joined.append(span)
-    return [span for span in joined if any(s.label == span.label and s.overlaps(span) for s in sure)]
+def _joined(group: Iterable[Span], sure: set[Span]) -> Iterator[Span]:
+    """The sure spans of a group, each with the others of its label that overlap it."""
+    by_label: dict[str, list[Span]] = {}
+    for span in group:
+        by_label.setdefault(span.label, []).append(span)
+    for label, spans in by_label.items():
+        for same in overlapping_groups(spans):
+            if not sure.isdisjoint(same):
+                yield Span(same[0].start, max(span.end for span in same), label)
 
 
 def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
-    """What others leave of a span, without signs and blanks at its ends; nothing is cut from one that they let be."""
-    over = sorted(other for other in taken if other.overlaps(span))
+    """What others leave of a span, without signs and blanks at its ends; unchanged if they do not overlap it."""
+    over = [other for other in taken if other.overlaps(span)]
     if not over:
         return [span]
-    bounds = [span.start, *(at for other in over for at in (other.start, other.end)), span.end]
-    found = []
-    for start, end in zip(bounds[::2], bounds[1::2], strict=True):
-        piece = text[start:end] if start < end else ""
-        left, right = len(piece) - len(re.sub(r"^[\W_]+", "", piece)), len(re.sub(r"[\W_]+$", "", piece))
-        if left < right:
-            found.append(Span(start + left, start + right, span.label))
-    return found
+    left = remainders((span.start, span.end), ranges_of(over))
+    return [Span(*trimmed(text, *one), span.label) for one in left if any(map(str.isalnum, text[slice(*one)]))]

@@ -18,14 +18,13 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache, partial
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
-from phistack.ensemble.stacking.known.reading import Cells, rows_of
 from phistack.features.errors import SettingsError, StorageError
+from phistack.features.formats.cells import Cells, rows_of
 from phistack.features.regular_files import open_regular
 from phistack.features.shown import shown_label
 from phistack.features.user_files import file_named
@@ -35,7 +34,9 @@ Record = Mapping[str, tuple[str, ...]]
 
 _LOG = logging.getLogger("phistack")
 _WHAT = "the roster"
-_AT_ONCE, _PIECE = 10_000, 2**20
+_LARGEST_RECORD = "SELECT COUNT(DISTINCT row) AS n FROM record GROUP BY patient ORDER BY n DESC LIMIT 1"
+_MOST_ROWS = 1000
+"""Of one patient; searching for many times as much would take longer than a note may."""
 
 
 class Roster:
@@ -57,23 +58,27 @@ class Roster:
 
         :param labels: of the engine, as which columns may be named too; None if that is checked later.
         :raises SettingsError: if it cannot be read as UTF-8 rows, has no column of patients or more than one, rows
-            without a patient, two columns of one name, or none that says anything of a patient.
+            without a patient, two columns of one name, or none that holds identifiers.
         :raises StorageError: if there is no room for the database.
         """
         columns: dict[str, None] = {}
         try:
-            # An empty name stands for a database on disk that nobody else can open.
+            # An empty name makes a database on disk that no other process can open.
             database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000;")
             database.execute("CREATE TABLE record (patient TEXT, row TEXT)")
             database.execute("CREATE TABLE about (name TEXT, value TEXT)")
             with file_named(_WHAT, path), rows_of(path) as rows:
-                pairs = _pairs(rows, columns)
-                while some := list(islice(pairs, _AT_ONCE)):
-                    database.executemany("INSERT INTO record VALUES (?, ?)", some)
+                database.executemany("INSERT INTO record VALUES (?, ?)", _pairs(rows, columns))
                 if not columns:
                     raise ValueError("it has no rows")
             database.execute("CREATE INDEX of_patient ON record (patient)")
+            (most,) = database.execute(_LARGEST_RECORD).fetchone()
+            if most > _MOST_ROWS:
+                raise SettingsError(
+                    f"the roster {path} has {most} different rows for one patient: a wrong column seems to be named as "
+                    f"that of the patient; correct it, or give a patient at most {_MOST_ROWS} rows"
+                )
             database.executemany("INSERT INTO about VALUES ('column', ?)", ((name,) for name in columns))
         except sqlite3.Error:
             raise StorageError("the folder for temporary files has no room for the roster; set TMPDIR") from None
@@ -83,7 +88,7 @@ class Roster:
         return roster
 
     def save(self, index: Path, digest: str) -> None:
-        """Write the records to a new file that nobody else may read.
+        """Write the records to a new file that only its owner may read.
 
         :param digest: of the roster, by which `saved` knows it.
         :raises StorageError: if there is no room for it.
@@ -108,13 +113,30 @@ class Roster:
         return cls(path, database, columns) if ("digest", digest) in about else None
 
     def check(self, labels: Collection[str]) -> None:
-        """Refuse a roster that says nothing; :raises SettingsError: if no column has a usual name or is a label."""
+        """Refuse a roster without identifiers; :raises SettingsError: if no column has a usual name or is a label."""
         if not any(role_of(name) not in ("", PATIENT) or name in labels for name in self.columns):
             others = ", ".join(shown_label(name) for name in self.columns if role_of(name) != PATIENT) or "none"
             with file_named(_WHAT, self.path):
                 raise ValueError(
-                    f"none of its columns says anything of a patient ({others}); usual names are {', '.join(roles())}"
+                    f"none of its columns holds identifiers ({others}); usual names are {', '.join(roles())}"
                 )
+
+    def check_fits(self, patients: Iterable[str]) -> None:
+        """Refuse a roster of other patients.
+
+        :param patients: of all notes; read until the first that is in the roster.
+        :raises SettingsError: if there are notes, and none is of a patient in the roster.
+        """
+        n_notes = 0
+        for n_notes, patient in enumerate(patients, 1):  # noqa: B007
+            if patient in self:
+                return
+        if n_notes:
+            raise SettingsError(
+                f"none of the {n_notes} notes is of a patient in the roster {self.path}: name the notes' "
+                "column of patients with --patient-column, correct the roster, or give --unmatched-roster if "
+                "this is right"
+            )
 
     def __contains__(self, patient: str) -> bool:
         return self._rows(patient).fetchone() is not None
@@ -123,9 +145,8 @@ class Roster:
     def roles(self) -> tuple[str, ...]:
         """The roles of its columns, and the names of those that have none."""
         found = dict.fromkeys(role_of(column) or column for column in self.columns)
-        return tuple(role for role in found if role not in (PATIENT, *PARTS)) + ("name",) * bool(
-            found.keys() & set(PARTS)
-        )
+        whole = dict.fromkeys("name" if role in PARTS else role for role in found)
+        return tuple(role for role in whole if role != PATIENT)
 
     def record(self, patient: str) -> Record:
         """What is known of a patient; nothing of one who is not there."""
@@ -141,7 +162,7 @@ class Roster:
 
 @lru_cache(maxsize=1)
 def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) -> Roster:
-    """The roster of that digest, read once in a process, whose columns nobody has checked.
+    """The roster of that digest, read once in a process; its columns are not checked.
 
     :param index: where another process may have saved it; `None` if none has.
     :raises SettingsError: if it is no longer that, and as `Roster.open` does.
@@ -155,25 +176,16 @@ def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) ->
 
 
 def tell_unused(roster: Roster, labels: Collection[str]) -> None:
-    """Warn of columns that are not sought, as their names say nothing.
-
-    :param labels: of the engine.
-    """
+    """Warn of columns that are not searched for; :param labels: of the engine, which columns may be named as."""
     unused = [shown_label(column) for column in roster.columns if not role_of(column) and column not in labels]
     if unused:
-        names = ", ".join(unused)
-        _LOG.warning(
-            "not sought, as no usual name or label says what they are, are these columns of the roster: %s", names
-        )
+        _LOG.warning("columns of the roster that are ignored, as their names say nothing: %s", ", ".join(unused))
 
 
 def roster_digest(path: Path, key: bytes | None) -> str:
     """SHA-256 of the file, or HMAC-SHA256 under a key; :raises SettingsError: if it cannot be read."""
     with file_named(_WHAT, path), open_regular(path) as file:
-        digest = hashlib.sha256()
-        for piece in iter(partial(file.read, _PIECE), b""):
-            digest.update(piece)
-    plain = digest.digest()
+        plain = hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
     return plain.hex() if key is None else hmac.digest(key, b"roster:" + plain, "sha256").hex()
 
 
@@ -185,7 +197,7 @@ def _pairs(rows: Iterator[tuple[str, Cells]], columns: dict[str, None]) -> Itera
         if len(patients) > 1:
             raise ValueError(f"its {place} names the patient in {len(patients)} columns; keep one of them")
         if not patients and not any(role_of(name) == PATIENT for name in columns):
-            raise ValueError("it has no column of patients; name the one that says whose record it is patient")
+            raise ValueError("it has no column of patients; name it patient")
         if not patients or len(row[patients[0]]) > 1:
             raise ValueError(f"its {place} names no patient or several; give each row the one whose record it is")
         yield row.pop(patients[0])[0], json.dumps(row, ensure_ascii=False)

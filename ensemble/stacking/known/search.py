@@ -1,253 +1,240 @@
-"""Where the values of a record stand in a text, however they are written.
+"""Where known identifiers are in a text, however they are written: one index, and one pass over the text.
 
-    hits = list(found_in("Hill, A. (born 4/3/50)", record, label_set, "en"))
-    hits[0].span, hits[0].how         Span(0, 7, "PATIENT"), "initials"
+    index = KnownIndex(identifiers_of(record, label_set), "en")
+    [(place.start, place.end, place.how) for _, place in index.find("Hill, A., is well")]      [(0, 8, "initials")]
 
-    name      its words in any order and number, with initials; in other case, without accents, a typing error away;
-              and its initials alone, see `ensemble.stacking.known.initials`
-    phrase    the words of a value one after the other, likewise; of an address also each part between commas
+    name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `initials`
+    phrase    the words of a value one after the other; of an address also each part between commas
     code      its letters and digits, however they are grouped; of a telephone number with or without country code
     date      whole or in part, see `ensemble.stacking.known.dates`
 
-A typing error is an insertion, deletion, substitution or swap in a word of five letters or more. Only whole words are
-found; of codes and parts of addresses those of four letters and digits or more.
+Case, accents and signs between letters and digits never count. A word of five letters or more may have a typing error.
+Of codes and phrases only those of four letters and digits or more are found.
 """
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
-from phistack.ensemble.stacking.known.dates import dates_in
-from phistack.ensemble.stacking.known.initials import initials_in
+from phistack.ensemble.stacking.known.dates import KnownDates
+from phistack.ensemble.stacking.known.initials import KnownInitials
+from phistack.ensemble.stacking.known.names import Name, Spelling, Stretch, doubtful_words, is_sentence_end
 from phistack.ensemble.stacking.known.roster import Record
-from phistack.ensemble.stacking.repeats.search import NUMERALS, idle_words, words_of
-from phistack.features.documents import Span
+from phistack.ensemble.stacking.known.signs import Place
+from phistack.ensemble.stacking.known.spellings import Misspellings, spelt_out
 from phistack.features.labels import LabelSet
-from phistack.features.letters import edits, fold
+from phistack.features.letters import fold
+from phistack.features.phrases import Index
+from phistack.features.plain_view import plain_text
+from phistack.features.text_words import Reading, folded_words, is_without_blanks
 
-How = Literal["exact", "initials", "one typing error", "initials alone", "a part of it"]
-"""`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
+_SHORTEST, _SHORTEST_PHONE, _LONGEST_COUNTRY = 4, 7, 3
+_LETTERS_APART, _BLANKS_APART = 3, 6
+"""The fewest letters of a word with something between all of them; in small letters with blanks between some."""
 
-_AFTER_INITIAL = frozenset(".'’")
-_LONG_WORD, _SHORTEST_NAME, _SHORTEST_CODE = 5, 2, 4
-_GAP = re.compile(r"[ \t]{0,3}[,.]?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
-_ANY_GAP = re.compile(r"[^\w\n]{0,4}\n?[^\w\n]{0,4}|_")
-_IN_CODE = r"[\s()./_‐‑–-]{0,3}"
-_COUNTRY = r"(?:(?:\+|\b00)\d{1,3}[\s()./-]{0,3}(?:\(0\)[\s./-]?)?|\b[01][\s./-])?"
+_BEFORE_A_NAME = frozenset("mc mac o d l de di da du la le van von fitz ap".split())
+"""What makes another name of one that follows in the same word, as in McDonald."""
+
+_BETWEEN = re.compile(r"(?:[^\w\n]|_){0,4}\n?(?:[^\w\n]|_){0,4}")
+_WIDEST_GAPS: dict[SearchedAs, int] = {"code": 3, "phone": 3, "date": 1}
+"""Kinds of identifiers that are found by their letters and digits alone -> the most signs between two of them."""
+
+_WHOLE_DATE, _AROUND = 7, 24
+_COUNTRY = re.compile(
+    r"(?<![^\W_])(?:\(\s?)?(?:(?:\+|\b00)\d{1,3}[\s()./-]{0,3}(?:\(0\)[\s./-]?)?|\b[01][\s./-])?\(?0?$"
+)
 _EXTENSION = re.compile(r"[\s,]{0,2}(?:x|ext(?:ension)?\b\.?|#|app(?:arat)?\b\.?)\s?\d{1,6}(?!\w)", re.IGNORECASE)
-_LONGEST_COUNTRY, _SHORTEST_PHONE = 3, 7
 
 
-@dataclass(frozen=True, slots=True)
-class KnownMention:
-    """A value of a record, found in a text.
+class Identifier(NamedTuple):
+    """What is known of a person.
 
-    :param span: where, with the label of the column.
+    :param value: as it is written in a record or a note, in its plain view.
+    :param label: that it has in an engine.
     :param role: what it is to the patient, or the name of its column.
-    :param how: in what way it is written.
-    :param words: folded, as the text has them, where they may be words of the language.
-    :param needs_sign: whether it may well be anything else, and nothing beside it says that it is not.
+    :param kind: how it is searched for.
     """
 
-    span: Span
+    value: str
+    label: str
     role: str
-    how: How = "exact"
-    words: tuple[str, ...] = field(default=(), repr=False)
-    needs_sign: bool = False
+    kind: SearchedAs
 
 
-def found_in(text: str, record: Record, label_set: LabelSet, language: str) -> Iterator[KnownMention]:
-    """All hits, in no order; they may overlap.
+def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
+    """What a record holds, without what has no label of the set.
 
-    :param text: in its plain view.
-    :raises SettingsError: if the label set has no label for what the record holds.
+    :raises SettingsError: if the label set has no label for what a column of usual name holds.
     """
-    words = _FoldedWords(text)
-    for role, values in record.items():
-        label = label_of(role, label_set) if role in roles() else role
-        if label in label_set:
-            search = _SEARCHES[searched_as(role, label, label_set)]
-            for value in values:
-                for place in search(words, value, language):
-                    span = Span(place.start, place.end, label)
-                    yield KnownMention(span, role, place.how, place.words, place.needs_sign)
+    labels = ((role, label_of(role, label_set) if role in roles() else role) for role in record)
+    return [
+        Identifier(plain_text(value), label, role, searched_as(role, label, label_set.name))
+        for role, label in labels
+        if label in label_set
+        for value in record[role]
+    ]
 
 
-class _FoldedWords:
-    """The words of a text, folded, and where they stand."""
+class KnownIndex:
+    """Identifiers, ready to be found in many texts.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.places = words_of(text)
-        self.folded = [fold(text[start:end]) for start, end in self.places]
-        self.distinct = set(self.folded)
+    :param language: ISO 639-1 code.
+    :param is_guessing: whether typing errors, initials alone, short forms and parts of dates count.
+    """
 
-    def gap(self, at: int) -> str:
-        """What stands between a word and the one before."""
-        return self.text[self.places[at - 1][1] : self.places[at][0]]
+    def __init__(self, identifiers: Iterable[Identifier], language: str, *, is_guessing: bool = True) -> None:
+        self._identifiers = list(dict.fromkeys(identifiers))
+        of_kind: defaultdict[SearchedAs, dict[int, str]] = defaultdict(dict)
+        for number, identifier in enumerate(self._identifiers):
+            of_kind[identifier.kind][number] = identifier.value
+        self._is_guessing, self._has_phones = is_guessing, bool(of_kind["phone"])
+        self._names = {number: Name(value, language) for number, value in of_kind["name"].items()}
+        self._dates = KnownDates(of_kind["date"], language)
+        self._initials = KnownInitials(of_kind["name"] if is_guessing else {}, language)
+        numbers = range(len(self._identifiers))
+        spellings = dict.fromkeys((number, spelling) for number in numbers for spelling in self._spellings(number))
+        self._index = Index((spelling.string, (number, spelling)) for number, spelling in spellings)
+        words = [word for name in self._names.values() for word in name.long_words]
+        phrases = [*of_kind["phrase"].values(), *of_kind["address"].values()]
+        self._misspellings = Misspellings([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
+        self._readings: dict[str, tuple[str, ...]] = {}
 
-    def like(self, word: str) -> set[str]:
-        """Those that are the word, but for one typing error if it is long."""
-        if len(word) < _LONG_WORD or not word.isalpha():
-            return self.distinct & {word}
-        return {other for other in self.distinct if _is_like(word, other)}
+    def _spellings(self, number: int) -> Iterator[Spelling]:
+        """The strings of an identifier."""
+        value, _, _, kind = self._identifiers[number]
+        if kind == "name":
+            yield from self._names[number].spellings(with_short_forms=self._is_guessing)
+        elif kind == "phone":
+            yield from map(Spelling, _forms_of_phone(value))
+        elif number in self._dates.figures:
+            yield from map(Spelling, self._dates.figures[number])
+        else:
+            parts = value.split(",") if kind == "address" else [value]
+            for first, after in combinations(range(len(parts) + 1), 2):
+                yield from _phrase(",".join(parts[first:after]))
 
+    def find(self, text: str) -> Iterator[tuple[Identifier, Place]]:
+        """Identifiers and their places in a text in its plain view, in no order; they may overlap."""
+        for number, place in self._places(text) if self._identifiers else ():
+            yield self._identifiers[number], place
 
-def _is_like(word: str, other: str) -> bool:
-    # One edit leaves the first letter or the last.
-    may_be = abs(len(word) - len(other)) < 2 and (word[0] == other[0] or word[-1] == other[-1]) and other.isalpha()
-    return may_be and edits(word, other, 1) < 2
+    def _places(self, text: str) -> Iterator[tuple[int, Place]]:
+        reading = Reading(text)
+        of_names: defaultdict[int, dict[int, Stretch]] = defaultdict(dict)
+        for first, after, (number, spelling) in self._index.find(reading.folded, self._others(reading)):
+            kind = self._identifiers[number].kind
+            if kind in _WIDEST_GAPS:
+                place = _place_of_code(reading, first, after, spelling, kind)
+                if place is not None:
+                    yield number, place
+                continue
+            stretch = _stretch(reading, first, after, spelling)
+            if stretch is not None and kind != "name":
+                words = doubtful_words(reading, stretch) if spelling.n_words == 1 else ()
+                yield number, Place(*reading.place(first, after), stretch.how, words)
+            elif stretch is not None and not any(is_sentence_end(reading, at) for at in range(first + 1, after)):
+                of_names[number][first] = min(stretch, of_names[number].get(first, stretch), key=lambda one: one.rank)
+        for number, stretches in of_names.items():
+            yield from ((number, place) for place in self._names[number].places(reading, stretches))
+        yield from self._initials.find(text)
+        for number, place in self._dates.find(text):
+            if self._is_guessing or place.how == "exact":
+                yield number, place
 
-
-class _Place(NamedTuple):
-    """What a `KnownMention` is, without whose it is."""
-
-    start: int
-    end: int
-    how: How = "exact"
-    words: tuple[str, ...] = ()
-    needs_sign: bool = False
-
-
-def _names(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """Runs of words of a name, and its initials alone."""
-    own = _name_words(value)
-    idle = idle_words(language) | NUMERALS
-    long = [word for word in own if len(word) >= _SHORTEST_NAME]
-    # A hyphen or an apostrophe may be left out.
-    whole = [fold(re.sub(r"\W", "", part)) for part in value.split() if len(words_of(part)) > 1]
-    # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential or `IV`.
-    never = known_words(language, "names", "credentials") | NUMERALS
-    parts = [w for w in long if w not in idle or (w == own[-1] and w not in never)] or long
-    like = set().union(*map(words.like, parts + [word for word in whole if len(word) > _SHORTEST_NAME]))
-    if like:
-        beside = {word[0] for word in own} | set(own)
-        yield from (_place_of_name(words, run, like, own) for run in _runs(words, like, beside))
-    for start, end, needs_sign in initials_in(words.text, value, language):
-        # Two letters are a word of every language, which they need a sign for anyway.
-        read = (
-            (fold(words.text[start:end]),) if words.text[start:end].isalpha() and end - start > _SHORTEST_NAME else ()
-        )
-        yield _Place(start, end, "initials alone", read, needs_sign)
-
-
-def _name_words(value: str) -> list[str]:
-    return [fold(value[start:end]) for start, end in words_of(value)]
-
-
-def _runs(words: _FoldedWords, like: set[str], beside: set[str]) -> Iterator[list[int]]:
-    """The longest runs of words of a name, in which there is a whole one, by their numbers."""
-    run: list[int] = []
-    for at, word in enumerate(words.folded):
-        if run and not _GAP.fullmatch(words.gap(at)):
-            yield from _trimmed(words, run, like, beside)
-            run = []
-        if word in like or word in beside or (len(word) == 1 and word.isalpha() and run):
-            run.append(at)
-        elif run:
-            yield from _trimmed(words, run, like, beside)
-            run = []
-    yield from _trimmed(words, run, like, beside)
-
-
-def _trimmed(words: _FoldedWords, run: list[int], like: set[str], beside: set[str]) -> Iterator[list[int]]:
-    """The run without what is no part of the name at its ends, and small letters that are a word; if a name is left."""
-
-    def is_loose(at: int) -> bool:
-        word, (start, end) = words.folded[at], words.places[at]
-        is_small = words.text[start].islower() and words.text[end : end + 1] not in _AFTER_INITIAL
-        return word not in like and (word not in beside or is_small)
-
-    while run and is_loose(run[-1]):
-        run = run[:-1]
-    # Particles of the name stand before it in small letters.
-    while run and is_loose(run[0]) and not (len(words.folded[run[0]]) > 1 and words.folded[run[0]] in beside):
-        run = run[1:]
-    if any(words.folded[at] in like for at in run):
-        yield run
+    def _others(self, reading: Reading) -> dict[int, list[tuple[int, str]]]:
+        """What the words of a text, and the pieces of longer ones, may be read as, too."""
+        found: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
+        for first, after in reading.words():
+            pieces = [(at, at + 1) for at in range(first, after)] if after - first > 1 else []
+            for start, end in ((first, after), *pieces):
+                word = reading.text[slice(*reading.place(start, end))]
+                if word not in self._readings:
+                    spelt = () if word.isascii() else (spelt_out(word),)
+                    self._readings[word] = (*spelt, *self._misspellings.of(fold(word)))
+                for other in self._readings[word]:
+                    found[start].append((end, other))
+            if self._has_phones and reading.folded[first].isdecimal():
+                found[first] += ((first + 1, rest) for rest in _without_prefix(reading, first))
+        return found
 
 
-def _place_of_name(words: _FoldedWords, run: Sequence[int], like: set[str], own: Sequence[str]) -> _Place:
-    read = tuple(words.folded[at] for at in run)
-    whole = tuple(word for word in read if word in like)
-    start, end = words.places[run[0]][0], words.places[run[-1]][1]
-    if len(read[-1]) == 1 and words.text[end : end + 1] == "." and read[-1] not in like:
-        end += 1
-    if any(word not in own for word in whole):
-        return _Place(start, end, "one typing error", whole)
-    return _Place(start, end, "initials" if any(len(w) == 1 and w not in like for w in read) else "exact", whole)
+def _phrase(value: str) -> Iterator[Spelling]:
+    words = folded_words(value)
+    if sum(map(len, words)) >= _SHORTEST or any(map(is_without_blanks, words)):
+        for string in dict.fromkeys(("".join(words), "".join(folded_words(spelt_out(value))))):
+            yield Spelling(string, len(words))
 
 
-def _phrases(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """The words of a value, one after the other."""
-    sought = _name_words(value)
-    if sum(map(len, sought)) < _SHORTEST_CODE:
-        return
-    like = [words.like(word) for word in sought]
-    for first in range(len(words.folded) - len(sought) + 1):
-        read = words.folded[first : first + len(sought)]
-        gaps = map(words.gap, range(first + 1, first + len(sought)))
-        if all(map(operator.contains, like, read)) and all(map(_ANY_GAP.fullmatch, gaps)):
-            how: How = "exact" if read == sought else "one typing error"
-            yield _Place(words.places[first][0], words.places[first + len(sought) - 1][1], how, tuple(read))
+def _stretch(reading: Reading, first: int, after: int, spelling: Spelling) -> Stretch | None:
+    """What the index has found of a name or a phrase; nothing where it is a part of other words."""
+    how, n_words = spelling.how, spelling.n_words
+    gaps = [gap for at in range(first + 1, after) if (gap := reading.gap(at))]
+    if not all(map(_BETWEEN.fullmatch, gaps)) or (gaps and how == "user name"):
+        return None
+    if "".join(reading.folded[first:after]) != spelling.string:
+        spelt = spelt_out("".join(reading.text[slice(*place)] for place in reading.places[first:after]))
+        how = how if spelt == spelling.string else "one typing error"
+    if not gaps and not _is_by_itself(reading, first, after):
+        return None
+    if len(gaps) >= n_words:
+        letters, is_capital = len(spelling.string), reading.text[reading.places[first][0]].isupper()
+        is_spelt, has_signs = len(gaps) == letters - 1, all(gap.strip() for gap in gaps)
+        if letters < (_LETTERS_APART if is_spelt else _SHORTEST if has_signs or is_capital else _BLANKS_APART):
+            return None
+        how, n_words = "letters apart", 1
+    return Stretch(first, after, how, n_words)
 
 
-def _addresses(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """An address, and each part of it and parts that follow each other."""
-    parts = value.split(",")
-    for first, after in combinations(range(len(parts) + 1), 2):
-        yield from _phrases(words, ",".join(parts[first:after]), language)
+def _is_by_itself(reading: Reading, first: int, after: int) -> bool:
+    """Whether pieces are words, or behind or before digits and capitals with which a word begins."""
+    is_word = reading.is_start(first) and reading.is_start(after)
+    is_long = len("".join(reading.folded[first:after])) >= _SHORTEST
+    is_other_name = not reading.is_start(first) and reading.folded[first - 1] in _BEFORE_A_NAME
+    return is_word or is_without_blanks(reading.folded[first]) or (is_long and not is_other_name)
 
 
-def _codes(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """Letters and digits, in any grouping."""
-    yield from _grouped(words, [value], "")
+def _place_of_code(reading: Reading, first: int, after: int, spelling: Spelling, kind: SearchedAs) -> Place | None:
+    """Letters and digits in any grouping; a telephone number with its country code, another or none."""
+    is_phone, is_same = kind == "phone", "".join(reading.folded[first:after]) == spelling.string
+    widest = max((len(reading.gap(at).replace("\n", "")) for at in range(first + 1, after)), default=0)
+    is_open = kind == "date" and len(spelling.string) < _WHOLE_DATE
+    if widest > (0 if is_open else _WIDEST_GAPS[kind]) or not (is_same or is_phone):
+        return None
+    # Letters may be right before a number (`MRN1234567`), but no digits, and nothing right behind.
+    if not reading.is_start(after) or (not reading.is_start(first) and reading.folded[first - 1].isdecimal()):
+        return None
+    start, end = reading.place(first, after)
+    if is_phone:
+        before = _COUNTRY.search(reading.text[max(0, start - _AROUND) : start])
+        start -= len(before[0]) if before else 0
+        start -= reading.text[start - 1 : start] == "+"
+        start += reading.text[start] == "(" and ")" not in reading.text[start:end]
+        extension = _EXTENSION.match(reading.text, end)
+        end = extension.end() if extension else end
+    return Place(start, end)
 
 
-def _phones(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """The digits of a number with its country code, another or none."""
+def _forms_of_phone(value: str) -> list[str]:
     number = _EXTENSION.sub("", value).strip()
     digits = "".join(filter(str.isdigit, number))
     bare = digits.removeprefix("00") if number.startswith("00") else digits
     is_abroad = number.startswith("+") or bare != digits
     forms = [digits, bare] + [bare[n:] for n in range(1, _LONGEST_COUNTRY + 1) if is_abroad]
     forms += [form.removeprefix("0") for form in forms] + ([bare[1:]] if len(bare) == 11 and bare[0] == "1" else [])
-    long = [form for form in forms if len(form) >= _SHORTEST_PHONE] or [digits]
-    for start, end, *_ in _grouped(words, long, rf"(?:\(\s?)?{_COUNTRY}\(?0?"):
-        extension = _EXTENSION.match(words.text, end)
-        is_open = words.text[start] == "(" and ")" not in words.text[start:end]
-        yield _Place(start + is_open, extension.end() if extension else end)
+    long = [form for form in forms if len(form) >= _SHORTEST_PHONE]
+    return long or ([digits] if len(digits) >= _SHORTEST else [])
 
 
-def _grouped(words: _FoldedWords, codes: Iterable[str], before: str) -> Iterator[_Place]:
-    for code in sorted({"".join(filter(str.isalnum, fold(code))) for code in codes}, key=len, reverse=True):
-        if len(code) >= _SHORTEST_CODE:
-            pattern = rf"(?<![^\W_]){before}{_IN_CODE.join(map(re.escape, code))}(?![^\W_])"
-            yield from (_Place(*match.span()) for match in re.finditer(pattern, words.text, re.IGNORECASE))
-
-
-def _dates(words: _FoldedWords, value: str, language: str) -> Iterator[_Place]:
-    """A date, whole or in part; what is none, word for word."""
-    dates = dates_in(words.text, value, language)
-    if dates is None:
-        yield from _phrases(words, value, language)
-        return
-    for start, end, is_whole, needs_sign in dates:
-        yield _Place(start, end, "exact" if is_whole else "a part of it", (), needs_sign)
-
-
-_SEARCHES: Mapping[SearchedAs, Callable[[_FoldedWords, str, str], Iterator[_Place]]] = {
-    "name": _names,
-    "phrase": _phrases,
-    "address": _addresses,
-    "code": _codes,
-    "phone": _phones,
-    "date": _dates,
-}
+def _without_prefix(reading: Reading, at: int) -> Iterator[str]:
+    """Digits without the country code or the 0 at their beginning, which another spelling of a number may lack."""
+    digits, start = reading.folded[at], reading.places[at][0]
+    is_abroad = digits.startswith("00") or reading.text[start - 1 : start] == "+"
+    bare = digits.removeprefix("00")
+    longest = _LONGEST_COUNTRY if is_abroad else int(digits[0] in "01")
+    for n in range(longest + 1):
+        yield from {bare[n:], bare[n:].removeprefix("0")} - {digits, ""}

@@ -1,8 +1,8 @@
-"""What speaks for initials, and for a part of a birth date, where they alone may be anything.
+"""What supports initials, and a part of a birth date, that alone may be anything.
 
-    names_somebody("Dr. ", "", "en")         what stands before: initials that follow are of a person
-    tells_birth("born in ", "", "en")        what stands around: the year between is one of birth
-    is_abbreviation("ct", "en")              letters that stand for something else in many notes
+    names_somebody("Dr. ", "", "en")         the words before: initials that follow are of a person
+    tells_birth("born in ", "", "en")        the words around: the year between is one of birth
+    is_abbreviation("ct", "en")              letters that mean something else in many notes
 
 The tables are in `signs.toml`.
 """
@@ -14,21 +14,41 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.features.letters import fold
 
 AROUND = 48
-"""So many characters before a place are looked at."""
+"""How many characters around a place are looked at."""
+
+How = Literal[
+    "exact", "initials", "letters apart", "one typing error", "short form", "user name", "initials alone",
+    "a part of it",
+]  # fmt: skip
+"""`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
 
 _OF_ENGLISH_ONLY = frozenset({"b"})
+
+
+class Place(NamedTuple):
+    """Where an identifier is in a text, and in what way it is written.
+
+    :param words: folded, as the text has them; if all of them are words of the language, it may be none.
+    :param needs_sign: whether it may be anything else, with no sign beside it.
+    """
+
+    start: int
+    end: int
+    how: How = "exact"
+    words: tuple[str, ...] = ()
+    needs_sign: bool = False
 
 
 def names_somebody(before: str, after: str, language: str, *, may_be_else: bool = False) -> bool:
     """Whether the words beside a place in the same line say that there is a person.
 
-    :param may_be_else: whether there is a usual abbreviation, so that a title or a credential must be beside it, or a
+    :param may_be_else: whether a usual abbreviation is there, so that a title or a credential must be beside it, or a
         word such as `initials`; otherwise one such as `patient` is enough.
     """
     first = _before_initials(language, may_be_else).search(fold(before[-AROUND:]))
@@ -36,14 +56,18 @@ def names_somebody(before: str, after: str, language: str, *, may_be_else: bool 
 
 
 def tells_birth(before: str, after: str, language: str) -> bool:
-    """Whether what stands around a date says that somebody was born then."""
+    """Whether the words around a date say that somebody was born then."""
     first, then = _birth(language)
     return first.search(fold(before[-AROUND:])) is not None or then.match(fold(after[:AROUND])) is not None
 
 
+@cache
 def is_abbreviation(letters: str, language: str, *, dotted: bool = False) -> bool:
     """Whether folded letters, or such with full stops, are a usual abbreviation of clinical notes."""
-    return letters in (_dotted() if dotted else _abbreviations(language))
+    if dotted:
+        return letters in _tables()["dotted"]["every"].split()
+    table = _tables()["abbreviations"]
+    return letters in table["every"].split() or letters in table.get(language, ())
 
 
 @cache
@@ -61,27 +85,16 @@ def _credentials() -> re.Pattern[str]:
 @cache
 def _birth(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What ends before a date of birth, and what begins after one."""
-    words = _any(_of("birth", language))
+    words = _of("birth", language)
     between = rf"(?:[\s:.,=(/-]|(?:{_any(_of('between', language))})\b)*"
-    later = _any(word for word in _of("birth", language) if len(word) > 1)
-    return re.compile(rf"(?:(?<!\w)(?:{words})\b|\*){between}$"), re.compile(rf"[ \t,]{{0,2}}(?:{later})\b")
-
-
-@cache
-def _abbreviations(language: str) -> frozenset[str]:
-    table = _tables()["abbreviations"]
-    return frozenset((*table["every"].split(), *table.get(language, ())))
-
-
-@cache
-def _dotted() -> frozenset[str]:
-    return frozenset(_tables()["dotted"]["every"].split())
+    later = _any(word for word in words if len(word) > 1)
+    return re.compile(rf"(?:(?<!\w)(?:{_any(words)})\b|\*){between}$"), re.compile(rf"[ \t,]{{0,2}}(?:{later})\b")
 
 
 def _of(section: str, language: str) -> tuple[str, ...]:
     """The words of a language, and those of English, but for letters that say it in English only."""
     table = _tables()[section]
-    english = table["en"] if language == "en" else [word for word in table["en"] if word not in _OF_ENGLISH_ONLY]
+    english = (word for word in table["en"] if language == "en" or word not in _OF_ENGLISH_ONLY)
     return tuple(dict.fromkeys((*english, *table.get(language, ()))))
 
 

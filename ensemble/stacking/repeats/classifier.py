@@ -3,20 +3,20 @@
     classifier = RepeatClassifier(counts).fit(tables, decisions, folds)    of stackers that never saw the patient
     classifier.extended(tables, decisions)                                 the decisions, with repeats among them
 
-What the stacker accepted is searched for again in the note and in the notes of the same patient right before and after
-it. An SVM, trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest
-with about the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is
-accepted. An accepted repeat replaces what it overlaps. Where training has too few repeats to learn from, a rule accepts
-capitalised names that are not words of the language.
+What the stacker accepted is searched for in the note and in the patient's notes right before and after it. An SVM,
+trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest with about
+the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is accepted.
+Where training has too few repeats to learn from, a rule accepts capitalised names that are not words of the language.
+
+An accepted repeat replaces what it overlaps, but never part of an accepted span of its own label.
 """
 
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import TypedDict
 
@@ -24,17 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
-from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.cross_fitting import margins_out_of_fold
 from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.scores import RepeatScores
-from phistack.ensemble.stacking.repeats.search import Mention, Repeat, search
+from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
+from phistack.features.documents import Span
 from phistack.features.errors import BundleError
-from phistack.features.ranges import touching
+from phistack.features.ranges import non_overlapping, overlapping_each, ranges_of, touching
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate
@@ -42,16 +43,13 @@ from phistack.submodels.base import Candidate
 _LOG = logging.getLogger("phistack")
 Decided = Sequence[Sequence[Decision]]
 
-SAID_AGAIN = "said again"
+REPEAT = "repeated mention"
 """The source of the vote for a repeat."""
 
 _KERNELS = (KernelSettings(0.01, 1.0, 1.0), KernelSettings(0.03, 1.0, 1.0), KernelSettings(0.01, 5.0, 5.0))
 _THRESHOLDS = tuple(np.round(np.arange(0.10, 0.91, 0.02), 2).tolist())
-_NEVER = 1.0
-"""A threshold that no repeat passes."""
-
-_BY_RULE = 0.5
-"""The threshold where there is no SVM."""
+_NEVER, _BY_RULE = 1.0, 0.5
+"""A threshold that no repeat passes, and the one where there is no SVM."""
 
 _FEWEST = 20
 """The fewest right repeats, and wrong ones, that an SVM is trained on."""
@@ -61,8 +59,6 @@ _ABOUT = 0.0002
 
 
 class _ClassifierState(TypedDict):
-    """What `repeats.json` holds."""
-
     evidence: list[str]
     kernel: KernelSettings
     curve: Curve
@@ -101,8 +97,8 @@ class RepeatClassifier:
         n_right = sum(int(answers.sum()) for answers in is_phi)
         n_wrong = sum(map(len, is_phi)) - n_right
         self.svm_: KernelSVM | None = None
-        self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
         self.calibration_: Curve = (1.0, 0.0)
+        self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
         probabilities = list(map(_by_rule, places))
         self.figures_ = {
             "right repeats": float(n_right),
@@ -152,25 +148,29 @@ class RepeatClassifier:
     def _probabilities(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
         if self.svm_ is None:
             return list(map(_by_rule, places))
-        together = [place for found in places for place in found]
-        probabilities = iter(calibrated(self.svm_.margins(matrix_of(together)), self.calibration_).tolist())
-        return [np.array(list(islice(probabilities, len(found)))) for found in places]
+        margins = self.svm_.margins(matrix_of([place for found in places for place in found]))
+        bounds = np.cumsum([len(found) for found in places])[:-1]
+        return list(np.split(calibrated(margins, self.calibration_), bounds))
 
     def _places(
         self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
     ) -> list[list[RepeatPlace]]:
         """For each note its repeats, with what their features are read from."""
         places: list[list[RepeatPlace]] = []
-        numbered = zip(tables, decisions, strict=True)
-        for patient, run in groupby(numbered, key=lambda item: item[0].document.group):
+        pairs = zip(tables, decisions, strict=True)
+        for patient, run in groupby(pairs, key=lambda pair: pair[0].document.group):
             notes = list(run)
             texts = [table.document.text for table, _ in notes]
-            mentions = [[Mention(d.span, d.probability) for d in found if d.accepted] for _, found in notes]
+            accepted = [[decision for decision in found if decision.accepted] for _, found in notes]
             without = patient if is_training else ""
-            for i, repeats in enumerate(search(texts, mentions, self.counts.language)):
-                near = _overlapping(notes[i][1], repeats)
-                pairs = zip(repeats, near, strict=True)
-                places.append([RepeatPlace(r, i, texts[i], found, self.counts, without) for r, found in pairs])
+            for i, repeats in enumerate(search(texts, accepted, self.counts.language)):
+                places.append(
+                    [
+                        RepeatPlace(repeat, i, texts[i], near, self.counts, without)
+                        for repeat, near in zip(repeats, overlapping_each(repeats, notes[i][1]), strict=True)
+                        if not any(_cuts(repeat.span, decision) for decision in near)
+                    ]
+                )
         return places
 
     def save(self, folder: Path) -> None:
@@ -195,28 +195,20 @@ class RepeatClassifier:
         state = files.json("repeats.json", _ClassifierState)
         with damage_refused("the repeats of the engine"):
             if state["evidence"] != list(REPEAT_FEATURES):
-                raise BundleError(
-                    "this phistack does not know the features by which the engine judges repeats; train it again"
-                )
-            classifier.kernel_ = state["kernel"]
-            classifier.calibration_ = state["curve"]
-            classifier.threshold_ = state["threshold"]
-            classifier.figures_ = state["figures"]
-            has_machine = state["has_machine"]
-            classifier.svm_ = (
-                KernelSVM.from_arrays(files.arrays("repeats.npz"), len(REPEAT_FEATURES)) if has_machine else None
-            )
+                reason = "this phistack does not know the features by which the engine judges repeats; train it again"
+                raise BundleError(reason)
+            classifier.kernel_, classifier.calibration_ = state["kernel"], state["curve"]
+            classifier.threshold_, classifier.figures_ = state["threshold"], state["figures"]
+            arrays = files.arrays("repeats.npz") if state["has_machine"] else None
+            classifier.svm_ = None if arrays is None else KernelSVM.from_arrays(arrays, len(REPEAT_FEATURES))
         return classifier
 
 
-def _overlapping(decisions: Sequence[Decision], repeats: Sequence[Repeat]) -> list[list[Decision]]:
-    """For each repeat the decisions that share a character with it, those of the note being sorted by span."""
-    starts = [decision.span.start for decision in decisions]
-    longest = max((decision.span.end - decision.span.start for decision in decisions), default=0)
-    windows = (
-        decisions[bisect_left(starts, r.span.start - longest) : bisect_left(starts, r.span.end)] for r in repeats
-    )
-    return [[d for d in window if d.span.overlaps(r.span)] for r, window in zip(repeats, windows, strict=True)]
+def _cuts(repeat: Span, decision: Decision) -> bool:
+    """Whether a repeat would take the place of an accepted span of its label without containing it."""
+    span = decision.span
+    is_within = repeat.start <= span.start and span.end <= repeat.end
+    return decision.accepted and span.label == repeat.label and not is_within
 
 
 def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
@@ -228,37 +220,32 @@ def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
 def _extended(
     decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: Sequence[Floats], threshold: float
 ) -> list[list[Decision]]:
-    return [
-        _with_repeats(decided, found, probability, threshold) if found else list(decided)
-        for decided, found, probability in zip(decisions, places, probabilities, strict=True)
-    ]
+    notes = zip(decisions, places, probabilities, strict=True)
+    return [_with_repeats(*note, threshold) if note[1] else list(note[0]) for note in notes]
 
 
 def _with_repeats(
     decided: Sequence[Decision], places: Sequence[RepeatPlace], probabilities: Floats, threshold: float
 ) -> list[Decision]:
     """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
-    accepted = _accepted([place.repeat for place in places], probabilities, threshold)
-    is_taken = touching((places[i].repeat.span.start, places[i].repeat.span.end) for i in accepted)
+    repeats = [place.repeat for place in places]
+    accepted = {*non_overlapping(repeats, (probabilities - threshold).tolist())}
+    is_taken = touching(ranges_of(repeats[i] for i in accepted))
     by_span = {
         d.span: replace(d, accepted=False) if d.accepted and is_taken(d.span.start, d.span.end) else d for d in decided
     }
     for i, (place, probability) in enumerate(zip(places, probabilities.tolist(), strict=True)):
         span = place.repeat.span
-        vote = Candidate(span, SAID_AGAIN, probability, i in accepted, _where(place))
+        vote = Candidate(span, REPEAT, probability, i in accepted, _where(place))
         known = by_span.get(span, Decision(span, 0.0, False, ()))
         by_span[span] = Decision(span, max(probability, known.probability), i in accepted, (*known.votes, vote))
     return [by_span[span] for span in sorted(by_span)]
 
 
-def _accepted(repeats: Sequence[Repeat], probabilities: Floats, threshold: float) -> set[int]:
-    return set(non_overlapping(repeats, (probabilities - threshold).tolist()))
-
-
 def _where(place: RepeatPlace) -> str:
     """Where the repeated mentions are, without their text."""
     seeds = place.repeat.seeds
-    whole = any(len(seed.words) == len(place.repeat.words) for seed in seeds)
+    share = "all" if any(len(seed.words) == len(place.repeat.words) for seed in seeds) else "part"
     here = [seed.places[place.note] for seed in seeds if place.note in seed.places]
     where = f"at {min(here)}" if here else "in another note of the patient"
-    return f"{'all' if whole else 'part'} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"
+    return f"{share} of what is {where}; mentions: {sum(seed.times for seed in seeds)}"

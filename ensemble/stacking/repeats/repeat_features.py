@@ -57,15 +57,10 @@ class RepeatPlace:
 
     def best(self, *, exact: bool = False, label: bool = False, accepted: bool = False) -> float:
         """The largest probability of the decisions: on the same span, of the same label, or accepted ones."""
-        span = self.repeat.span
-        alike = (
-            decision.probability
-            for decision in self.decisions
-            if decision.accepted == accepted
-            and (not label or decision.span.label == span.label)
-            and (not exact or (decision.span.start, decision.span.end) == (span.start, span.end))
-        )
-        return max(alike, default=0.0)
+        span, alike = self.repeat.span, [one for one in self.decisions if one.accepted == accepted]
+        alike = [one for one in alike if one.span.label == span.label] if label else alike
+        alike = [one for one in alike if (one.span.start, one.span.end) == (span.start, span.end)] if exact else alike
+        return max((one.probability for one in alike), default=0.0)
 
 
 def is_plain_name(place: RepeatPlace) -> bool:

@@ -3,39 +3,40 @@
     scores = RepeatScores(tables, decisions, repeats)
     scores.f1(probabilities, (0.3, 0.5))        (2,): the strict F1 at each threshold
 
-An accepted repeat takes the place of the accepted spans that it overlaps. What no repeat touches counts the same at any
-threshold, and nearly every repeat overlaps no other, so these are counted for all thresholds together, and only for the
-few others is anything searched.
+An accepted repeat takes the place of the accepted spans that it overlaps. Nearly every repeat overlaps no other one, so
+these are counted for all thresholds together; only of the few others is the best set searched for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from phistack.ensemble.stacking.candidates import Decision, non_overlapping
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.repeats.search import Repeat
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
+from phistack.features.ranges import non_overlapping, overlapping_groups
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Cluster:
-    """Repeats of one note that overlap, directly or by way of others or of accepted spans, and these spans.
+    """Repeats of one note that overlap, directly or by way of others, the accepted spans among them, and the gold.
 
     :param repeats: each with its place among the repeats of all notes.
     """
 
-    repeats: list[tuple[int, Repeat]] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    repeats: list[tuple[int, Repeat]]
+    spans: list[Span]
+    gold: set[Span]
 
-    def gains(self, accepted: Sequence[Repeat], gold: set[Span]) -> tuple[int, int]:
+    def gains(self, accepted: Sequence[Repeat]) -> tuple[int, int]:
         """How many spans more there are with some repeats accepted, and how many more of them are right."""
         lost = [span for span in self.spans if any(span.overlaps(repeat.span) for repeat in accepted)]
-        n_right = sum(repeat.span in gold for repeat in accepted) - sum(span in gold for span in lost)
+        n_right = sum(repeat.span in self.gold for repeat in accepted) - sum(span in self.gold for span in lost)
         return len(accepted) - len(lost), n_right
 
 
@@ -54,21 +55,21 @@ class RepeatScores:
         repeats: Sequence[Sequence[Repeat]],
     ) -> None:
         self._n_found = self._n_right = self._n_gold = 0
-        self._clusters: list[tuple[_Cluster, set[Span]]] = []
+        self._clusters: list[_Cluster] = []
         alone: list[tuple[int, int, int]] = []
-        first = 0
+        places = {id(repeat): place for place, repeat in enumerate(repeat for found in repeats for repeat in found)}
         for table, decided, of_note in zip(tables, decisions, repeats, strict=True):
             spans, gold = {d.span for d in decided if d.accepted}, set(table.document.spans)
             self._n_found += len(spans)
             self._n_right += len(spans & gold)
             self._n_gold += len(gold)
-            for cluster in _clusters(spans, of_note, first):
-                if len(cluster.repeats) == 1:
-                    ((place, repeat),) = cluster.repeats
-                    alone.append((place, *cluster.gains([repeat], gold)))
-                else:
-                    self._clusters.append((cluster, gold))
-            first += len(of_note)
+            for group in overlapping_groups([*spans, *of_note]):
+                found = [(places[id(item)], item) for item in group if isinstance(item, Repeat)]
+                cluster = _Cluster(found, [item for item in group if isinstance(item, Span)], gold)
+                if len(found) == 1:
+                    alone.append((found[0][0], *cluster.gains([found[0][1]])))
+                elif found:
+                    self._clusters.append(cluster)
         # (n_alone, 3): place, and what is gained, for each repeat that overlaps no other.
         self._alone = np.array(alone, dtype=np.int64).reshape(-1, 3)
 
@@ -85,29 +86,12 @@ class RepeatScores:
         # (n_thresholds, n_alone): those with a gain are accepted; (n_thresholds, 2): what that gains.
         accepted = together[self._alone[:, 0]] - np.array(thresholds)[:, None] > 0
         gains = accepted @ self._alone[:, 1:]
-        for cluster, gold in self._clusters:
+        for cluster in self._clusters:
             found, values = [repeat for _, repeat in cluster.repeats], together[[place for place, _ in cluster.repeats]]
             for row, threshold in zip(gains, thresholds, strict=True):
                 if (values > threshold).any():
                     taken = non_overlapping(found, (values - threshold).tolist())
-                    row += cluster.gains([found[i] for i in taken], gold)
+                    row += cluster.gains([found[i] for i in taken])
         n_all = self._n_found + self._n_gold + gains[:, 0]
         scores: Floats = 2 * (self._n_right + gains[:, 1]) / np.maximum(n_all, 1)
         return scores
-
-
-def _clusters(spans: set[Span], repeats: Sequence[Repeat], first: int) -> Iterator[_Cluster]:
-    """The repeats of a note in clusters that overlap; `first` is the place of the first among those of all notes."""
-    items: list[tuple[Span, tuple[int, Repeat] | None]] = [(span, None) for span in spans]
-    items += [(repeat.span, (place, repeat)) for place, repeat in enumerate(repeats, start=first)]
-    cluster, end = _Cluster(), 0
-    for span, repeat in sorted(items, key=lambda item: item[0].start):
-        if span.start >= end:
-            if cluster.repeats:
-                yield cluster
-            cluster = _Cluster()
-        cluster.spans += [span] if repeat is None else []
-        cluster.repeats += [repeat] if repeat is not None else []
-        end = max(end, span.end)
-    if cluster.repeats:
-        yield cluster

@@ -1,72 +1,61 @@
-"""Accepted names and numbers, found again where nothing marks them.
+"""Repeated mentions: accepted names and numbers, found again where nothing marks them.
 
-    mentions = [[Mention(Span(8, 18, "PATIENT"), 0.98)], []]          of two notes of one patient
-    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], mentions, "en")
+    accepted = [[Decision(Span(8, 18, "PATIENT"), 0.98, True, ())], []]          of two notes of one patient
+    repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], accepted, "en")
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
     repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
 
-Case and accents do not count, and only whole words are found. Of a name any part is sought, in any order and with a
-comma between, but a part of less than three letters, unless asked for, only beside another; of a number, an address or
-a user name the whole. What a mention already covers is no repeat; what holds a mention and goes on is one.
+Case and accents do not count, and only whole words are found. Of a name any part counts, in its order, or with the last
+words before a comma and the first ones behind it; a title only before the name, as in the mention, and a part of less
+than three letters only beside another. Of a number, an address or a user name the whole counts. What a mention already
+covers is no repeat; what holds a mention and goes on is one.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from itertools import accumulate
+from functools import cache
 from typing import Literal
 
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Span
 from phistack.features.letters import fold
-from phistack.features.ranges import covering
+from phistack.features.phrases import Index
+from phistack.features.ranges import covering, ranges_of
+from phistack.features.text_words import Words, written_words
 
 SearchMode = Literal["parts", "whole"]
-"""How a mention is sought again."""
+"""How a mention is searched for."""
 
-_SEARCH_MODES: dict[str, SearchMode] = {
-    "PERSON": "parts",
-    "INITIALS": "whole",
-    "USERNAME": "whole",
-    "PHONE": "whole",
-    "EMAIL": "whole",
-    "ID": "whole",
-}
-"""Kind of PHI -> how it is sought; these are the direct identifiers of patients, relatives and staff."""
+_WHOLE = ("INITIALS", "USERNAME", "PHONE", "EMAIL", "ID")
+"""Kinds of PHI that are searched for whole; with names, the direct identifiers of patients, relatives and staff."""
 
-_WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
-_CUT = re.compile(f"({_WORD.pattern})")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
-_SHORTEST_PART, _SHORTEST_CODE = 3, 4
-NUMERALS = frozenset({"ii", "iii", "iv"})
-_LONGEST = 9
-_WIDEST_GAP = 3
+_SHORTEST_PART, _SHORTEST_CODE, _LONGEST, _WIDEST_GAP = 3, 4, 9, 3
 _MOST_SEEDS = 20
-"""By one word; of more names with a word in common, those that occur most are sought."""
+"""By one word; of more names with a word in common, the most frequent ones are searched for."""
 
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """PHI that was found, and how sure the finder is."""
-
-    span: Span
-    probability: float = 1.0
+NUMERALS = frozenset({"ii", "iii", "iv"})
+_END = " "
+"""Behind each word of the index, so that whole words are found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What is sought: all mentions that have one label and the same words, but for case and accents.
+    """What is searched for: all mentions that have one label and the same words, but for case and accents.
 
-    :param label: of the mentions.
     :param words: folded, in order.
-    :param parts: those of the words that are found by themselves; of what is sought whole, none.
-    :param written: the words as they stand in the mentions.
+    :param parts: those of the words that are found by themselves; of what is searched for whole, none.
+    :param order: place of each word among them.
+    :param first: place of the first word that is no title.
+    :param is_inverted: whether a comma is in a mention, so that the first words may follow.
+    :param written: the words as they are in the mentions.
     :param places: place of a note among those that are searched -> where its first mention begins.
     :param times: how many mentions there are.
     :param probability: of the surest mention.
@@ -75,6 +64,9 @@ class Seed:
     label: str
     words: tuple[str, ...] = field(repr=False)
     parts: frozenset[str] = field(repr=False)
+    order: Mapping[str, int] = field(repr=False)
+    first: int
+    is_inverted: bool
     written: frozenset[str] = field(repr=False)
     places: Mapping[int, int]
     times: int
@@ -83,7 +75,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A place where a seed stands again.
+    """A place where a seed is repeated.
 
     :param span: where, with the label of the seeds.
     :param words: as written, in order.
@@ -107,166 +99,121 @@ class Repeat:
 
 
 def search_mode(label: str) -> SearchMode | None:
-    """How mentions of a label are sought again; nothing for those that are not."""
-    return _SEARCH_MODES.get(kind_anywhere(label))
+    """How mentions of a label are searched for; nothing for those that are not."""
+    kind = kind_anywhere(label)
+    return "parts" if kind == "PERSON" else "whole" if kind in _WHOLE else None
 
 
-def words_of(text: str) -> list[tuple[int, int]]:
-    """Begin and end of the runs of letters and digits of a text."""
-    return [match.span() for match in _WORD.finditer(text)]
+@cache
+def non_name_words(language: str) -> frozenset[str]:
+    """What is in many names and identifies nobody by itself: titles, particles, credentials."""
+    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
-def search(
-    texts: Sequence[str],
-    mentions: Sequence[Sequence[Mention]],
-    language: str,
-    search_mode: Callable[[str], SearchMode | None] = search_mode,
-    shortest: int = _SHORTEST_PART,
-) -> list[list[Repeat]]:
-    """Where the mentions stand again in notes of one patient.
+def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> list[list[Repeat]]:
+    """Where what was accepted is repeated in notes of one patient.
 
     :param texts: the notes.
-    :param mentions: for each note what was found there; only labels with a search mode are searched for.
+    :param accepted: for each note what was accepted there; only labels with a search mode are searched for.
     :param language: ISO 639-1 code; decides what is a title or a particle and no name.
-    :param search_mode: how mentions of a label are sought.
-    :param shortest: how many letters a part of a name has that is found by itself.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
-    by_word = _by_word(_seeds(texts, mentions, language, search_mode, shortest))
-    if not by_word:
+    strings = [*_strings(_seeds(texts, accepted, language))]
+    if not strings:
         return [[] for _ in texts]
-    pairs = zip(texts, mentions, strict=True)
-    return [list(_repeats(_Words(text), by_word, [m.span for m in found])) for text, found in pairs]
+    index = Index(strings)
+    return [list(_repeats(Words(text), index, found)) for text, found in zip(texts, accepted, strict=True)]
 
 
-def _seeds(
-    texts: Sequence[str],
-    mentions: Sequence[Sequence[Mention]],
-    language: str,
-    search_mode: Callable[[str], SearchMode | None],
-    shortest: int,
-) -> Iterator[Seed]:
-    """What is sought, the most frequent first."""
-    idle = NUMERALS | idle_words(language)
-    alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Mention, list[str]]]] = defaultdict(list)
-    for note, (text, found) in enumerate(zip(texts, mentions, strict=True)):
+def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> Iterator[Seed]:
+    """What is searched for, the most frequent first."""
+    no_names, titles = NUMERALS | non_name_words(language), known_words(language, "names", "titles")
+    alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Decision, str]]] = defaultdict(list)
+    for note, (text, found) in enumerate(zip(texts, accepted, strict=True)):
         for mention in found:
             if search_mode(mention.span.label) is not None:
-                written = _WORD.findall(text[mention.span.start : mention.span.end])
-                alike[mention.span.label, tuple(map(fold, written))].append((note, mention, written))
+                written = text[mention.span.start : mention.span.end]
+                alike[mention.span.label, tuple(map(fold, written_words(written)))].append((note, mention, written))
     for (label, words), group in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
-        parts = frozenset(w for w in words if len(w) >= shortest and w.isalpha() and w not in idle)
+        parts = frozenset(w for w in words if len(w) >= _SHORTEST_PART and w.isalpha() and w not in no_names)
         is_whole = search_mode(label) == "whole"
         if sum(map(len, words)) >= _SHORTEST_CODE if is_whole else parts and len(words) <= _LONGEST:
+            order = {word: place for place, word in enumerate(dict.fromkeys(words))}
             yield Seed(
                 label,
                 words,
                 frozenset() if is_whole else parts,
-                frozenset(word for _, _, written in group for word in written),
+                order,
+                min((place for word, place in order.items() if word not in titles), default=0),
+                any("," in written for _, _, written in group),
+                frozenset(word for _, _, written in group for word in written_words(written)),
                 {note: mention.span.start for note, mention, _ in reversed(group)},
                 len(group),
                 max(mention.probability for _, mention, _ in group),
             )
 
 
-@cache
-def idle_words(language: str) -> frozenset[str]:
-    """What stands in many names and says nothing by itself: titles, particles, credentials."""
-    return known_words(language, "names", "titles", "particles", "connectors", "credentials")
-
-
-def _by_word(seeds: Iterable[Seed]) -> dict[str, list[Seed]]:
-    """Seeds by the words that find them, no more than so many by one word."""
-    found: defaultdict[str, list[Seed]] = defaultdict(list)
+def _strings(seeds: Iterable[Seed]) -> Iterator[tuple[str, Seed]]:
+    """What finds each seed, no more than so many by one word."""
+    times: Counter[str] = Counter()
     for seed in seeds:
-        for word in sorted(seed.parts) or seed.words[:1]:
-            if len(found[word]) < _MOST_SEEDS:
-                found[word].append(seed)
-    return dict(found)
+        strings = [part + _END for part in sorted(seed.parts)]
+        for string in strings or ["".join(word + _END for word in seed.words)]:
+            times[string] += 1
+            if times[string] <= _MOST_SEEDS:
+                yield string, seed
 
 
-class _Words:
-    """The words of a text: as written and folded, where they stand, and what stands between them."""
-
-    def __init__(self, text: str) -> None:
-        self._pieces = _CUT.split(text)
-        self.as_written = self._pieces[1::2]
-        self.folded = list(map(fold, self.as_written))
-
-    def __len__(self) -> int:
-        return len(self.folded)
-
-    @cached_property
-    def _ends(self) -> list[int]:
-        """Where each word and each gap ends, the first gap being that before the first word."""
-        return list(accumulate(map(len, self._pieces)))
-
-    def place(self, first: int, last: int) -> tuple[int, int]:
-        """Begin and end of some words."""
-        return self._ends[2 * first], self._ends[2 * last + 1]
-
-    def gap(self, at: int) -> str:
-        """What stands between a word and the next."""
-        return self._pieces[2 * at + 2]
-
-    def written(self, first: int, last: int) -> tuple[str, ...]:
-        """Some words as they are written."""
-        return tuple(self.as_written[first : last + 1])
-
-
-def _repeats(words: _Words, by_word: Mapping[str, Sequence[Seed]], marked: Iterable[Span]) -> Iterator[Repeat]:
+def _repeats(words: Words, index: Index[Seed], marked: Sequence[Decision]) -> Iterator[Repeat]:
     runs: defaultdict[Span, dict[int, Seed]] = defaultdict(dict)
     within: dict[Span, tuple[int, int]] = {}
-    is_marked = covering((span.start, span.end) for span in marked)
-    for first, last, seed in _runs(words, by_word):
-        start, end = words.place(first, last)
-        if not is_marked(start, end):
-            span = Span(start, end, seed.label)
-            within[span] = first, last
-            runs[span][id(seed)] = seed
+    is_marked = covering(ranges_of(marked))
+    for at, after, seed in index.find([word + _END for word in words.folded]):
+        gaps = () if seed.parts else map(words.gap, range(at + 1, after))
+        if all(len(gap) <= _WIDEST_GAP and "\n" not in gap for gap in gaps):
+            first, last = _stretch(words, at, seed) if seed.parts else (at, after - 1)
+            start, end = words.place(first, last + 1)
+            if not is_marked(start, end):
+                span = Span(start, end, seed.label)
+                within[span] = first, last
+                runs[span][id(seed)] = seed
     furthest: dict[str, int] = {}
     for span in sorted(runs, key=lambda span: (span.start, -span.end, span.label)):
         if span.end > furthest.get(span.label, 0):
             furthest[span.label] = span.end
-            yield Repeat(span, words.written(*within[span]), tuple(runs[span].values()))
+            first, last = within[span]
+            written = tuple(words.text[start:end] for start, end in words.places[first : last + 1])
+            yield Repeat(span, written, tuple(runs[span].values()))
 
 
-def _runs(words: _Words, by_word: Mapping[str, Sequence[Seed]]) -> Iterator[tuple[int, int, Seed]]:
-    """First and last word of each stretch that is made of the words of one seed."""
-    for i in [i for i, word in enumerate(words.folded) if word in by_word]:
-        for seed in by_word[words.folded[i]]:
-            if seed.parts:
-                yield *_stretch(words, i, seed), seed
-            elif _stands_whole(words, i, seed):
-                yield i, i + len(seed.words) - 1, seed
-
-
-def _stands_whole(words: _Words, at: int, seed: Seed) -> bool:
-    last = at + len(seed.words) - 1
-    return tuple(words.folded[at : last + 1]) == seed.words and all(_near(words.gap(i)) for i in range(at, last))
-
-
-def _stretch(words: _Words, at: int, seed: Seed) -> tuple[int, int]:
-    """The longest stretch around a word that holds words of the seed only, none of them twice."""
-    first = last = at
-    folded, n = words.folded, len(words)
-    left = {*seed.words} - {folded[at]}
-    while last + 1 < n and folded[last + 1] in left and _joined(words, last):
-        last += 1
-        left.remove(folded[last])
-    while first > 0 and folded[first - 1] in left and _joined(words, first - 1):
+def _stretch(words: Words, at: int, seed: Seed) -> tuple[int, int]:
+    """First and last word of the longest stretch around a word that has words of the seed only, in its order."""
+    first = at
+    while first > 0 and _follow(words, first - 1, seed):
         first -= 1
-        left.remove(folded[first])
+    last = _last(words, at, seed)
+    # The last words of the name before a comma, then the first ones: `Smith, Dana`.
+    if last + 1 < len(words) and seed.order[words.folded[last]] == len(seed.order) - 1:
+        is_first = seed.order.get(words.folded[last + 1]) == seed.first < seed.order[words.folded[first]]
+        if is_first and _joined(words, last) and (seed.is_inverted or "," in words.gap(last + 1)):
+            end = _last(words, last + 1, seed)
+            last = end if seed.order[words.folded[end]] < seed.order[words.folded[first]] else last
     return first, last
 
 
-def _joined(words: _Words, at: int) -> bool:
-    """Whether a word and the next can be of one name: nothing stands between but what does in names."""
-    gap = words.gap(at)
-    is_short = len(words.folded[at]) < _SHORTEST_PART
+def _last(words: Words, at: int, seed: Seed) -> int:
+    while at + 1 < len(words) and _follow(words, at, seed):
+        at += 1
+    return at
+
+
+def _follow(words: Words, at: int, seed: Seed) -> bool:
+    """Whether a word and the next are words of the seed in its order."""
+    before, after = (seed.order.get(word) for word in words.folded[at : at + 2])
+    return before is not None and after is not None and before < after and _joined(words, at)
+
+
+def _joined(words: Words, at: int) -> bool:
+    """Whether a word and the next can be of one name: only that is between them which is in names."""
+    gap, is_short = words.gap(at + 1), len(words.folded[at]) < _SHORTEST_PART
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_INITIAL.fullmatch(gap) is not None)
-
-
-def _near(gap: str) -> bool:
-    """Whether two words with this between them can be of one number or address."""
-    return len(gap) <= _WIDEST_GAP and "\n" not in gap

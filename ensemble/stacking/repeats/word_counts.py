@@ -1,12 +1,12 @@
 """Which words are words of the language, and not only names.
 
     counts = WordCounts.of(documents, "en")
-    counts.is_word("brown")                       True: it stands in small letters outside PHI, or in a list of ours
+    counts.is_word("brown")                       True: it is in small letters outside PHI, or in a list of ours
     counts.count("brown")                         Seen(small=14, outside=17, inside=2), in patients
     counts.count("brown", without="110")          the same without the notes of a patient, as if it were a new one
 
-A name that is also a word is a danger to the text, and a word that is also a name is one to the patient. The training
-notes say how often a word occurs where nothing is marked; `common_words.toml` lists names that are everyday words.
+The training notes show how often a word occurs where nothing is marked; `common_words.toml` lists names that are
+everyday words.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
 from phistack.ensemble.deidentification.word_lists import LANGUAGES, known_words
-from phistack.ensemble.stacking.repeats.search import search_mode, words_of
+from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document
 from phistack.features.letters import fold
+from phistack.features.ranges import ranges_of, touching
 from phistack.features.saved_files import SavedFiles
+from phistack.features.text_words import words_of
 from phistack.features.writing import write_json
 
 _SMALL, _OUTSIDE = 2, 3
-"""In the notes of how many patients a word must stand in small letters, or in any, to be one of the language."""
+"""In the notes of how many patients a word of the language is at least in small letters, or in any."""
 
 _KNOWN = 2
 _SHORTEST = 3
-_NAME = 2
 
 
 class Seen(NamedTuple):
-    """In the notes of how many patients a word stands.
+    """In the notes of how many patients a word is.
 
     :param small: outside PHI, in small letters.
     :param outside: outside PHI.
@@ -49,8 +50,6 @@ class Seen(NamedTuple):
 
 
 class _CountsState(TypedDict):
-    """What is saved."""
-
     language: str
     seen: dict[str, Seen]
 
@@ -60,7 +59,7 @@ class WordCounts:
     """The words of three letters and more of annotated notes.
 
     :param language: ISO 639-1 code.
-    :param seen: folded word -> where it stands; without names of one patient alone.
+    :param seen: folded word -> where it is; without names of one patient alone.
     :param patients: patient -> the words of their notes, each with 1 or 0; known in training only.
     """
 
@@ -76,15 +75,18 @@ class WordCounts:
         sets: defaultdict[str, tuple[set[str], set[str], set[str]]] = defaultdict(lambda: (set(), set(), set()))
         for document in documents:
             _add(document, *sets[document.group])
-        patients = {patient: _as_seen(*found) for patient, found in sets.items()}
+        patients = {
+            patient: {word: Seen(word in small, word in outside, word in inside) for word in outside | inside}
+            for patient, (small, outside, inside) in sets.items()
+        }
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
-        # A name of only one patient says nothing of others, and should not be kept.
+        # A name of only one patient is of no use for others, and should not be kept.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
         seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
-        """Where a folded word stands; `without` leaves out a patient of the training."""
+        """Where a folded word is; `without` leaves out a patient of the training."""
         every = self.seen.get(word)
         if every is None or not without:
             return every or Seen()
@@ -122,29 +124,16 @@ def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
 
 
 def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:
-    marks = _marks(document)
+    is_phi = touching(ranges_of(document.spans))
+    is_name = touching(ranges_of(span for span in document.spans if search_mode(span.label) == "parts"))
     for start, end in words_of(document.text):
         word = fold(document.text[start:end])
         if len(word) >= _SHORTEST and word.isalpha():
-            mark = max(marks[start:end])
-            if mark == _NAME:
+            if is_name(start, end):
                 inside.add(word)
-            elif not mark:
+            elif not is_phi(start, end):
                 outside.add(word)
                 small.update([word] if document.text[start:end].islower() else [])
-
-
-def _marks(document: Document) -> bytearray:
-    """For each character 0 outside PHI, 1 inside, 2 inside a name."""
-    marks = bytearray(len(document.text))
-    for span in document.spans:
-        mark = _NAME if search_mode(span.label) == "parts" else 1
-        marks[span.start : span.end] = bytes(max(mark, old) for old in marks[span.start : span.end])
-    return marks
-
-
-def _as_seen(small: set[str], outside: set[str], inside: set[str]) -> dict[str, Seen]:
-    return {word: Seen(word in small, word in outside, word in inside) for word in outside | inside}
 
 
 @cache

@@ -1,0 +1,71 @@
+"""Other ways to write a word: other letters, short forms of first names, typing errors.
+
+    spelt_out("Østergård")                     "oestergaard"; `fold` says "ostergard"
+    other_names("guadalupe")                   {"lupe", "lupita", "pita"}; and of "lupe", {"guadalupe"}
+    Misspellings(["garcia"]).of("gracia")      ["garcia"]
+
+A typing error is an insertion, deletion, substitution or swap in a word of five letters or more. The tables are in
+`spellings.toml`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from phistack.features.letters import edits, fold
+
+_LONG_WORD = 5
+
+
+def spelt_out(word: str) -> str:
+    """The word, folded, with two letters for each letter with a mark that can be written so."""
+    return fold(word.casefold().translate(str.maketrans(_tables()["letters"])))
+
+
+@cache
+def other_names(name: str) -> frozenset[str]:
+    """Short forms of a folded first name, or the names that it is a short form of."""
+    found: set[str] = set()
+    for names in _tables()["nicknames"].values():
+        found |= {*names.get(name, "").split()} | {full for full, short in names.items() if name in short.split()}
+    return frozenset(map(fold, found))
+
+
+class Misspellings:
+    """The known words that a word is, but for one typing error.
+
+    Two words that are one edit apart are equal when at most one letter is left out of each, so known words are looked
+    up by what is left (the symmetric deletion of Garbe 2012), and the edits counted for the few that are found.
+
+    :param words: folded; those of less than five letters, and with other characters, are left out.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._by_rest: defaultdict[str, list[str]] = defaultdict(list)
+        long = [word for word in dict.fromkeys(words) if len(word) >= _LONG_WORD and word.isalpha()]
+        self._longest = max(map(len, long), default=0)
+        for word in long:
+            for rest in _rests(word):
+                self._by_rest[rest].append(word)
+
+    def of(self, word: str) -> list[str]:
+        """The known words that a folded word is meant to be; none if it is one of them."""
+        if not _LONG_WORD - 1 <= len(word) <= self._longest + 1 or not word.isalpha():
+            return []
+        near = dict.fromkeys(known for rest in _rests(word) for known in self._by_rest.get(rest, ()))
+        return [] if word in near else [known for known in near if edits(word, known, 1) == 1]
+
+
+def _rests(word: str) -> dict[str, None]:
+    return dict.fromkeys((word, *(word[:at] + word[at + 1 :] for at in range(len(word)))))
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    text = (resources.files("phistack.ensemble.stacking.known") / "spellings.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

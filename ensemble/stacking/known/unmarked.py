@@ -1,0 +1,63 @@
+"""What must not be released although nothing marked it: identifiers that were found elsewhere in the patient's notes.
+
+    more = unmarked([(document, spans), ...], "en", counts.is_word, is_removed)
+    more[0]         further spans for the first note, with the labels of what they repeat
+
+A stacker weighs right against wrong; who releases notes fears a name more than a word too many. So an occurrence of a
+found name is taken for the name, unless all its words are words of the language; one of two words of the name is taken
+in any case. Parts of a name have at least three letters. A number or an address counts from six letters and digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from phistack.ensemble.stacking.known.columns import searched_as
+from phistack.ensemble.stacking.known.search import Identifier, KnownIndex
+from phistack.ensemble.stacking.known.signs import Place
+from phistack.ensemble.stacking.repeats import search_mode
+from phistack.features.documents import Document, Span
+from phistack.features.plain_view import PlainView, plain_view
+from phistack.features.ranges import covering, ranges_of
+from phistack.features.text_words import is_without_blanks
+
+_SHORTEST_PART, _SHORTEST_CODE = 3, 6
+
+
+def unmarked(
+    notes: Sequence[tuple[Document, Sequence[Span]]],
+    language: str,
+    is_word: Callable[[str], bool],
+    is_removed: Callable[[str], bool],
+) -> list[tuple[Span, ...]]:
+    """For each note the places of what was found in any of them that nothing marks there.
+
+    :param notes: of one patient, each with what was found in it.
+    :param is_word: whether a folded word is one of the language.
+    :param is_removed: whether PHI of a label is taken out; what is not is not searched for either.
+    :returns: spans of the notes as they were written.
+    """
+    views = [plain_view(note.with_spans(span for span in found if is_removed(span.label))) for note, found in notes]
+    identifiers = (
+        Identifier(view.document.text[span.start : span.end], span.label, "", searched_as("", span.label))
+        for view in views
+        for span in view.document.spans
+        if search_mode(span.label)
+    )
+    index = KnownIndex(identifiers, language, is_guessing=False)
+    return [tuple(sorted({*_more(view, index, is_word)})) for view in views]
+
+
+def _more(view: PlainView, index: KnownIndex, is_word: Callable[[str], bool]) -> Iterator[Span]:
+    is_marked = covering(ranges_of(view.document.spans))
+    for known, place in index.find(view.document.text):
+        text = view.document.text[place.start : place.end]
+        if not is_marked(place.start, place.end) and _must_go(place, text, known.kind == "name", is_word):
+            yield view.in_note(Span(place.start, place.end, known.label))
+
+
+def _must_go(place: Place, text: str, is_name: bool, is_word: Callable[[str], bool]) -> bool:
+    if not is_name:
+        return sum(map(str.isalnum, text)) >= _SHORTEST_CODE
+    is_short = all(len(word) < _SHORTEST_PART and not is_without_blanks(word) for word in place.words)
+    return not (place.needs_sign or (place.words and (is_short or all(map(is_word, place.words)))))

@@ -1,0 +1,149 @@
+"""Notes on disk: which files of a folder hold notes, and the notes themselves.
+
+    found = Found(MEDDOCAN, Path("corpus/train"), Path("corpus/train/xml"), Reading())
+    for name, kind in found.files(): ...           ("xml/a.xml", NOTE), ("xml/licence", OTHER), ...
+    for document in found: ...                     one at a time, as often as needed
+    for name, file, note in found.notes(): ...     the same, with the file, or with the reason why it cannot be read
+
+Folders in the folder are read too. Hidden files and those of other kinds are passed over, and commands count them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from phistack.features.documents import Document
+from phistack.features.errors import CorpusError
+from phistack.features.formats.format import Format
+from phistack.features.formats.note_file import NoteFile, Reading
+from phistack.features.shown import shown_id
+
+NOTE, BESIDE = "notes", "annotation beside notes"
+HIDDEN = "hidden files were skipped, as their names or folders begin with a dot; rename those that are notes"
+OTHER = "files of another kind were skipped; rename those that are notes"
+
+FOREIGN: dict[str, str] = {
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "a spreadsheet; save its sheet as CSV in UTF-8"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a word processor's document; save it as plain text (.txt)"),
+    ".pdf": "a PDF; extract its text into a .txt file, for example with pdftotext",
+    ".hl7": "a file of HL7 messages; extract the text of each note into a .txt file",
+}
+"""Endings of files that hold notes which no reader opens -> what such a file is, and what to do."""
+
+_DEEPEST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Notes on disk.
+
+    :param format: of the notes.
+    :param path: the file or folder that was given.
+    :param base: the folder in it that holds the notes, from which their ids count; or the file.
+    :param how: to read them; it notes what the last iteration met and mended.
+    """
+
+    format: Format
+    path: Path
+    base: Path
+    how: Reading
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the notes are files of a folder."""
+        return os.path.isdir(self.path)
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The path of each file within the given folder, sorted by name within each folder, and what it is.
+
+        Links to folders are not followed, as they could lead in a circle, or anywhere. They count as notes that cannot
+        be read, so that what they lead to is not left out silently.
+        """
+        if self.is_folder:
+            yield from self._files("", "" if self.base == self.path else f"{self.base.relative_to(self.path)}/")
+        else:
+            yield self.path.name, NOTE
+
+    def _files(self, folder: str, base: str) -> Iterator[tuple[str, str]]:
+        found = entries(self.path, folder)
+        stems = {os.path.splitext(name)[0] for name, *_ in found if name.lower().endswith(".txt")}
+        for name, is_folder, leads_to_folder in found:
+            stem, suffix = os.path.splitext(name)
+            if is_folder:
+                yield from self._files(f"{folder}{name}/", base)
+            elif suffix.lower() in FOREIGN and not self.format.is_of(name):
+                yield folder + name, f"{suffix.lower()} files were skipped; each is {FOREIGN[suffix.lower()]}"
+            elif not folder.startswith(base):
+                continue  # Beside a folder of notes, others may have the same notes in other formats.
+            elif "/." in f"/{folder}{name}":
+                yield folder + name, HIDDEN
+            elif leads_to_folder or self.format.is_of(name):
+                yield folder + name, BESIDE if suffix == ".ann" and stem in stems else NOTE
+            else:
+                yield folder + name, OTHER
+
+    def passed_over(self) -> Counter[str]:
+        """How many files are not notes, by the reason."""
+        return Counter(kind for _, kind in self.files() if kind not in (NOTE, BESIDE))
+
+    def __iter__(self) -> Iterator[Document]:
+        """The notes; :raises CorpusError: for one that cannot be read."""
+        self.how.warnings.clear()
+        for _, _, note in self.notes():
+            if isinstance(note, CorpusError):
+                raise note
+            yield note
+        self.how.warnings.update(self.passed_over())
+
+    def notes(self) -> Iterator[tuple[str, NoteFile, Document | CorpusError]]:
+        """Each note, with the path of its file within the given folder, and the file.
+
+        :returns: in the place of a note that cannot be read, the reason.
+        :raises CorpusError: for what is wrong with a whole file of several notes.
+        """
+        for name in (name for name, kind in self.files() if kind == NOTE):
+            file = self._file(name)
+            if self.format.single_file:
+                yield from ((name, file, note) for note in self.format.read(file))
+                continue
+            try:
+                self._refuse_link(file)
+                note: Document | CorpusError = next(self.format.read(file))
+            except CorpusError as error:
+                note = error
+            yield name, file, note
+
+    def _file(self, name: str) -> NoteFile:
+        path = self.path / name if self.is_folder else self.path
+        inside = path.relative_to(self.base).as_posix() if self.is_folder and not self.how.is_run else name
+        id, suffix = os.path.splitext(inside)
+        shown = str(self.base / shown_id(id)) + suffix if self.is_folder else ""
+        shown = "the file" if self.how.is_run and not self.format.single_file else shown
+        return NoteFile(path, self.how, id=id, name=shown, seed=os.fsencode(name) + b"\0")
+
+    def _refuse_link(self, file: NoteFile) -> None:
+        if self.is_folder and file.path.is_symlink():
+            if file.path.is_dir():
+                ways = "which is not followed; put the folder in its place"
+                raise CorpusError(f"{file.name} is a link to a folder, {ways}")
+            if self.how.is_run and Path(os.path.realpath(self.path)) not in Path(os.path.realpath(file.path)).parents:
+                raise CorpusError(f"{file.name} is a link out of the input; put the file itself in its place")
+
+
+def entries(root: Path, folder: str = "") -> list[tuple[str, bool, bool]]:
+    """The name of each entry of a folder in the root, whether it is a folder, and whether it is one or leads to one.
+
+    :raises CorpusError: if the folder cannot be read, or is nested too deep.
+    """
+    if folder.count("/") > _DEEPEST:
+        raise CorpusError(f"the folders in {root} go deeper than {_DEEPEST} levels; give one of them")
+    try:
+        with os.scandir(root / folder) as found:
+            return sorted((e.name, e.is_dir(follow_symlinks=False), e.is_dir()) for e in found)
+    except OSError as error:
+        inner = f"{shown_id(folder[:-1])} in the folder " if folder else ""
+        raise CorpusError(f"the folder {inner}{root} cannot be read: {error.strerror}") from None

@@ -1,0 +1,117 @@
+"""The words of a text, and the pieces that its words are made of.
+
+    words_of("An-na O'Brien")                [(0, 2), (3, 5), (6, 7), (8, 13)]
+    Words("An-na O'Brien").folded            ["an", "na", "o", "brien"]
+    read = Reading("#AnselmBirchwood7")
+    read.folded                              ["anselm", "birchwood", "7"]
+    read.gap(1), read.is_start(1)            "", False: what is before a piece, and whether a word begins there
+
+A word is a run of letters and digits, each with its combining accents. A piece begins where a capital follows a small
+letter and where letters and digits meet; in scripts without blanks between words each character is a piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+from phistack.features.letters import fold
+from phistack.features.tokens import camel_case_pieces
+
+_WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
+_RUN = re.compile("[^\\W\\d_]+(?:[\u0300-\u036f]+[^\\W\\d_]*)*|\\d+")
+# Thai, Lao, Burmese, Khmer, Japanese, Chinese, and Korean, which puts particles behind names.
+_WITHOUT_BLANKS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+_CHARACTER = re.compile(f"[{_WITHOUT_BLANKS}]")
+_PIECES = re.compile(f"[{_WITHOUT_BLANKS}][\u0300-\u036f\u3099\u309a]*|[^{_WITHOUT_BLANKS}]+")
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    """Start and end of each word."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def written_words(text: str) -> list[str]:
+    """The words as they are written."""
+    return _WORD.findall(text)
+
+
+def folded_words(text: str) -> list[str]:
+    """The words, folded."""
+    return list(map(fold, _WORD.findall(text)))
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch without what is neither letter nor digit at its ends; unchanged if it has none."""
+    core = _CORE.search(text, start, end)
+    return core.span() if core else (start, end)
+
+
+def is_without_blanks(word: str) -> bool:
+    """Whether a word is of a script that puts no blanks between words."""
+    return _CHARACTER.match(word) is not None
+
+
+class Words:
+    """The words of a text.
+
+    :param text: in its plain view.
+    :ivar places: start and end of each.
+    :ivar folded: the words, folded.
+    """
+
+    def __init__(self, text: str, places: Iterable[tuple[int, int]] | None = None) -> None:
+        self.text = text
+        self.places = words_of(text) if places is None else list(places)
+        self.folded = [fold(text[start:end]) for start, end in self.places]
+
+    def __len__(self) -> int:
+        return len(self.folded)
+
+    def gap(self, word: int) -> str:
+        """What is between a word and the one before."""
+        return self.text[self.places[word - 1][1] : self.places[word][0]]
+
+    def place(self, first: int, after: int) -> tuple[int, int]:
+        """Start and end of some words."""
+        return self.places[first][0], self.places[after - 1][1]
+
+
+class Reading(Words):
+    """The pieces of a text, in place of its words.
+
+    :param text: in its plain view.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, _piece_places(text))
+
+    def is_start(self, piece: int) -> bool:
+        """Whether a word begins with a piece, or would behind the last one."""
+        return piece in (0, len(self)) or self.places[piece - 1][1] < self.places[piece][0]
+
+    def words(self, first: int = 0, after: int | None = None) -> list[tuple[int, int]]:
+        """The first piece of each word of some pieces, and the piece after its last one."""
+        after = len(self) if after is None else after
+        starts = [piece for piece in range(first, after) if piece == first or self.is_start(piece)]
+        return list(pairwise([*starts, after]))
+
+
+def _piece_places(text: str) -> Iterator[tuple[int, int]]:
+    for match in _RUN.finditer(text):
+        run, start = match[0], match.start()
+        is_one = run.islower() or run.istitle() or run.isupper() or run.isdecimal()
+        for piece in (run,) if is_one else _pieces(run):
+            yield start, start + len(piece)
+            start += len(piece)
+
+
+@lru_cache(maxsize=65536)
+def _pieces(run: str) -> tuple[str, ...]:
+    return tuple(piece for part in _PIECES.findall(run) for piece in camel_case_pieces(part))
