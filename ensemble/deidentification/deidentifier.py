@@ -142,14 +142,12 @@ class Deidentifier:
 
     def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
         """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
-        stretches: list[Span] = []
+        stretches = []
         for group in overlapping_groups((*spans, *self._over_89(document))):
-            # Of strategies that take away the same, that of the first and longest span counts.
-            first = max(
-                sorted(group, key=lambda span: (span.start, -span.end, span.label)),
-                key=self._severity,
-            )
-            stretches.append(Span(min(s.start for s in group), max(s.end for s in group), first.label))
+            # Of labels whose strategies take away the same, that of the first and longest span counts.
+            ordered = sorted(group, key=lambda span: (span.start, -span.end, span.label))
+            label = max(ordered, key=self._severity).label
+            stretches.append(Span(ordered[0].start, max(span.end for span in ordered), label))
         return stretches
 
     def _severity(self, span: Span) -> tuple[int, bool]:
