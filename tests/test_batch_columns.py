@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -784,3 +785,13 @@ def test_names_that_hold_for_all_engines_are_labels_of_each(labels: str) -> None
         assert not name_role(label) and engine_label(label_set.labels[0], label_set) == label_set.labels[0]
     assert engine_label("ID", LabelSet.named("i2b2-2014")) == "IDNUM"
     assert engine_label("LOCATION", LabelSet.named("meddocan")) == "CALLE"
+
+
+def test_a_birth_year_in_a_column_goes_where_a_note_says_that_the_patient_is_over_89(
+    engines: ModuleType, tmp_path: Path
+) -> None:
+    year = str(date.today().year - 80)
+    rows = [{"id": f"{i}", "group": f"{i}", "yob": year, "text": text} for i, text in enumerate(("97f", "well"))]
+    columns = Columns(others={"yob": "DATE", "group": "keep", "id": "keep"})
+    deidentify(run_over(engines, write(tmp_path / "in.csv", rows), columns, "safe-harbor"))
+    assert [(row["yob"], row["text"]) for row in read(tmp_path / "out.csv")] == [("[DATE]", "90+f"), (year, "well")]
