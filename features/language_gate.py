@@ -129,7 +129,9 @@ class LanguageGate:
         state = files.json(_FILE, _GateState)
         if not state["languages"] or not state["scripts"] or state["distance"] < 0:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
-        return cls(_with_alike(*state["languages"]), tuple(state["scripts"]), state["distance"], state.get("html", False))
+        return cls(
+            _with_alike(*state["languages"]), tuple(state["scripts"]), state["distance"], state.get("html", False)
+        )
 
 
 def mostly_in(text: str, passages: Iterable[Passage]) -> bool:
