@@ -10,8 +10,8 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.blstm.development import EarlyStopping, f1_of, held_back
-from phistack.submodels.blstm.encoder import batches_of
+from phistack.submodels.blstm.rows import batches_of
+from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.training import NumpyTrainer
 

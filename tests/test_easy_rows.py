@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from phistack.submodels.blstm.easy_rows import EasyRows
-from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.rows import EncodedNote
+from phistack.submodels.blstm.training import EasyRows
 
 
 def note_of(lengths: list[int]) -> EncodedNote:

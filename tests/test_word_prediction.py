@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.rows import EncodedNote
 from phistack.submodels.blstm.word_prediction import WordPrediction
 
 UNITS = 3
