@@ -32,14 +32,14 @@ ABLATIONS = {
 }
 """The `results.json` of `phistack ablate`, under other names, and the titles of their tables."""
 VARIANTS = ROOT / "benchmarks" / "variants.toml"
-_LIST_IN_README, _LIST_IN_PAGE = "[list](docs/results.md#variants-tried)", "[list](#variants-tried)"
+_LIST_IN_README, _LIST_IN_PAGE = "[list](benchmarks/variants.toml)", "[list](../benchmarks/variants.toml)"
 BEGIN, END = "<!-- results: written by make results -->", "<!-- /results -->"
 
 _PAGE_HEAD = """# Results
 
-Written by `make results` from the files in `benchmarks/results` and from `benchmarks/variants.toml`; do not edit it by
-hand. All figures are micro-averaged, in percent, and strict where nothing else is said: start, end and type must be
-right. Intervals of F1 are bootstraps over documents, those of recall by type are Wilson's; both are of 95 %.
+`make results` writes this page from the files in `benchmarks/results`; do not edit it. Figures are micro-averaged, in
+percent and, unless another criterion is named, strict: start, end and type must be right. Intervals are of 95 %:
+bootstraps over documents for F1, Wilson's for recall by type.
 """
 
 
@@ -101,19 +101,17 @@ def updated(readme: str, section: str) -> str:
 
 
 def readme_section(results: Sequence[BenchmarkResults], variants: Sequence[TriedVariant]) -> str:
-    """A table of the first corpus, one of the others together, and how each was measured."""
+    """A table of the first corpus and how it was measured, and one of the others together."""
     first, *others = results
     lines = [*_systems(first), "", _prose(_measured(first, variants, _LIST_IN_README), _speed(first)), ""]
     lines += _overview(others)
-    for other in others:
-        lines += ["", _prose(f"*{other.title}*:", _measured(other, variants, _LIST_IN_README))]
     return "\n".join([*lines, ""])
 
 
 def results_page(
     results: Sequence[BenchmarkResults], ablations: Mapping[str, AblationFile], variants: Sequence[TriedVariant]
 ) -> str:
-    """docs/results.md: for each corpus the systems, the types of PHI and the time of training; ablations; variants."""
+    """docs/results.md: for each corpus the systems, the types of PHI and the time of training; ablations."""
     lines = [_PAGE_HEAD]
     for result in results:
         measured = _prose(_measured(result, variants, _LIST_IN_PAGE), _speed(result))
@@ -122,8 +120,7 @@ def results_page(
         lines += ["### Time of training", "", *markdown_parts(result.training), ""]
     for title, ablation in ablations.items():
         lines += [f"## {title}", "", _ablated(ablation), "", *_ablation(ablation), ""]
-    lines += ["## Variants tried", "", *_variants(variants)]
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 def _systems(result: BenchmarkResults) -> list[str]:
@@ -219,29 +216,6 @@ def _prose(*sentences: str) -> str:
     """Sentences as a paragraph in lines of the usual length, with a capital at its beginning."""
     text = " ".join(sentences)
     return "\n".join(wrap(text[:1].upper() + text[1:], 120, break_long_words=False, break_on_hyphens=False))
-
-
-def _variants(variants: Sequence[TriedVariant]) -> list[str]:
-    """One row a variant, with its figure and that of what it was compared with."""
-    rows = [
-        (
-            v.corpus,
-            v.part,
-            v.what,
-            v.selection,
-            _range(v.f1),
-            _range(v.without),
-            str(v.count),
-            "yes" if v.kept else "no",
-        )
-        for v in variants
-    ]
-    columns = ("corpus", "part", "variant", "selected on", "F1", "F1 without it", "number", "kept")
-    return Table(columns, [rows], n_texts=4).markdown()
-
-
-def _range(values: Sequence[float]) -> str:
-    return "-".join(f"{value:.2f}" for value in values)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ _LAYOUT = (
     "align bgcolor border cellpadding cellspacing class clear color colspan dir face height lang noshade nowrap "
     "rowspan size style valign width"
 )
-_READ_AS = {
+_READ_AS: dict[str | None, str] = {
     **dict.fromkeys(_LINES.split(), "\n"),
     **dict.fromkeys(_CELLS.split(), " "),
     **dict.fromkeys(_INLINE.split(), ""),

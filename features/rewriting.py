@@ -80,7 +80,8 @@ def rewrite(text: str, edits: Iterable[Edit], *, shared: bool = False) -> Rewrit
     places = np.concatenate([kept, np.repeat(begins, n_read)])
     order = np.argsort(places)
     places, after = places[order], np.concatenate([kept + 1, np.repeat(ends, n_read)])[order]
-    pieces, position = [], 0
+    pieces: list[str] = []
+    position = 0
     for edit in found:
         pieces += (text[position : edit.start], edit.read)
         position = edit.end

@@ -87,8 +87,9 @@ def test_results_tell_their_date_settings_protocol_and_variants() -> None:
     assert "| stack | 95.00 | 95.00 | 95.00 (94.00-96.00) |" in section
     assert "Measured 2026-01-02 with the settings abcdef. Trained on A, scored on B. Variants tried: 4;" in section
     assert "| B | 90.00 | 95.00 | 94.00-96.00 |" in section
-    assert "No variant was tried on this corpus." in section
     assert max(map(len, section.splitlines())) <= 120
+    page = results_page([result("a"), result("b")], {}, variants)
+    assert "[list](../benchmarks/variants.toml)" in page and "No variant was tried on this corpus." in page
 
 
 def test_a_page_has_the_types_from_the_most_frequent_on() -> None:

@@ -177,7 +177,7 @@ def test_surrogates_in_a_language_without_them_are_refused() -> None:
         ("101-year-old", "AGE", "90+-year-old"),
         ("90 days", "AGE", "90 days"),
         ("three weeks", "AGE", "three weeks"),
-        ("ninety-four", "AGE", "[AGE]"),
+        ("ninety-four", "AGE", "90+"),
         ("45 John", "AGE", "[AGE]"),
         ("02114", "ZIP", "021"),
         ("02114-1234", "ZIP", "021"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ from phistack.features.errors import CorpusError, SettingsError
 KEY_VARIABLE = "PHISTACK_KEY"
 
 
-def policy_from(name: str, strategies: Sequence[str] = (), substitutes: Sequence[str] = ()) -> Policy:
+def policy_from(
+    name: str, strategies: Sequence[str] = (), substitutes: Sequence[str] = (), present_year: int | None = None
+) -> Policy:
     """A policy by name or file, with overrides such as `DATE=keep` and strings to write such as `CITY=a town`.
 
+    :param present_year: in which ages count, in the place of that of the policy.
     :raises SettingsError: if there is no such policy or strategy.
     """
     known = name in Policy.names() or not os.path.isfile(name)
@@ -37,8 +41,9 @@ def policy_from(name: str, strategies: Sequence[str] = (), substitutes: Sequence
         raise SettingsError(f"--policy: {error}") from None
     overrides = _pairs(strategies, "--strategy takes LABEL=STRATEGY, for example DATE=keep")
     strings = _pairs(substitutes, "--substitute takes LABEL=STRING, for example CITY=TOWN")
-    policy = policy.with_overrides(overrides) if overrides else policy
-    return policy.with_substitutes(strings) if strings else policy
+    if present_year:
+        policy = replace(policy, options=replace(policy.options, present_year=present_year))
+    return policy.with_overrides(overrides).with_substitutes(strings)
 
 
 def _pairs(given: Sequence[str], form: str) -> dict[str, str]:

@@ -47,6 +47,17 @@ def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapp
     return Summary.from_dict(summary)
 
 
+def year_begun(settings: RunSettings) -> int:
+    """The year in which ages count in an earlier start of the run; 0 without one."""
+    summary = read_summary(settings.reports) if is_published(settings) else None
+    begun_with = summary.get("settings") if summary else None
+    if is_begun(settings.work):
+        with Journal(settings.work) as journal:
+            begun_with = journal.fact("settings")
+    year = begun_with.get("present year") if isinstance(begun_with, dict) else None
+    return year if isinstance(year, int) else 0
+
+
 @contextmanager
 def kept_journal(work: Path) -> Iterator[Journal]:
     """The journal; it goes, so that nothing is left of the run, if that fails with nothing done."""

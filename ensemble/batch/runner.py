@@ -35,6 +35,7 @@ from phistack.ensemble.batch.continuing import (
     is_begun,
     kept_journal,
     refuse_changed_input,
+    year_begun,
 )
 from phistack.ensemble.batch.engine_choice import suited_engines
 from phistack.ensemble.batch.journal import Journal
@@ -84,6 +85,9 @@ def deidentify(settings: RunSettings) -> Summary:
     with locked(settings.work):
         if settings.restart and not is_published(settings):
             clear(settings.work)
+        # Ages count in one year for the whole run, also where it goes on after New Year.
+        settings = replace(settings, policy=settings.policy.in_year(year_begun(settings)))
+        fingerprint["present year"] = settings.policy.options.present_year
         try:
             if not is_begun(settings.work):
                 earlier = finished_summary(settings, form, fingerprint)

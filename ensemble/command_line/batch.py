@@ -19,6 +19,7 @@ from phistack.ensemble.command_line.options import (
     ModelChoiceOption,
     PatientColumnOption,
     PolicyOption,
+    PresentYearOption,
     StrategyOption,
     SubstituteOption,
     argument,
@@ -39,6 +40,7 @@ def deidentify(
     config: ConfigOption = None,
     policy: PolicyOption = "tag",
     strategy: StrategyOption = None,
+    present_year: PresentYearOption = None,
     substitute: SubstituteOption = None,
     key_file: KeyOption = None,
     use: EngineUseOptions,
@@ -72,7 +74,9 @@ def deidentify(
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
     model, by_language = choose_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
-    chosen = policy_from(policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute))
+    chosen = policy_from(
+        policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
+    )
     settings = RunSettings(
         source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language, options=use.options,

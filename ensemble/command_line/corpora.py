@@ -17,6 +17,7 @@ from phistack.ensemble.command_line.options import (
     MapLabelsOption,
     NewFolderArgument,
     PolicyOption,
+    PresentYearOption,
     SeedOption,
     SourceArgument,
     StrategyOption,
@@ -96,6 +97,7 @@ def pseudonymise(
     *,
     policy: PolicyOption = "surrogate",
     strategy: StrategyOption = None,
+    present_year: PresentYearOption = None,
     substitute: SubstituteOption = None,
     key_file: KeyOption = None,
     seed: Annotated[int | None, option("In place of a key; whoever knows it can undo the surrogates.")] = None,
@@ -110,14 +112,13 @@ def pseudonymise(
     """Replace the annotated PHI of a corpus by surrogates and move its spans, so that it can be shared."""
     from phistack.ensemble.batch.commands import key_or_seed, policy_from
     from phistack.ensemble.deidentification.keyed_choices import usable_key
-    from phistack.ensemble.deidentification.pseudonymisation import renumbered
-    from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus
+    from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus, renumbered
     from phistack.features.formats.corpora import input_path, write_corpus
     from phistack.features.formats.recognise import format_told_by
     from phistack.features.writing import new_file, refuse_taken
 
     refuse_taken(*(path for path in (out, review) if path and str(path) != "-"))
-    chosen = policy_from(policy, strategy or (), substitute or ())
+    chosen = policy_from(policy, strategy or (), substitute or (), present_year=present_year)
     key = key_or_seed(key_file, seed)
     notes = corpora.read(input_path(corpus), language=language)
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(corpus))

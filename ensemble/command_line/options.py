@@ -119,6 +119,13 @@ StrategyOption = Annotated[
         "--strategy", metavar="LABEL=STRATEGY", names=STRATEGIES, after="=",
     ),
 ]  # fmt: skip
+PresentYearOption = Annotated[
+    int | None,
+    option(
+        "Year of the latest notes, to which ages over 89 are counted; default: this year.",
+        "--present-year", metavar="YEAR", min=1900, max=2199,
+    ),
+]  # fmt: skip
 SubstituteOption = Annotated[
     list[str] | None,
     option("The string that substitute writes; may be repeated.", "--substitute", metavar="LABEL=STRING"),

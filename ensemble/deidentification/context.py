@@ -20,41 +20,32 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Handed to every maker of surrogates.
+    """What every maker of surrogates gets.
 
-    :param keyed: choices for the patient; nothing where the policy makes no surrogates and no key was given.
+    :param choices: for the patient.
     :param language: of the note.
     :param memory: the identifiers of the note, and of the patient as far as they are known.
     :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
     """
 
-    keyed: KeyedChoices | None
+    choices: KeyedChoices
     language: str
     options: PolicyOptions
     memory: PatientMemory
     attempt: int = 0
 
     @property
-    def choices(self) -> KeyedChoices:
-        """The keyed choices; the deidentifier sees to it that they are there where surrogates are made."""
-        if self.keyed is None:
-            raise ValueError("surrogates need a key")
-        return self.keyed
-
-    @property
     def day_first(self) -> bool:
-        """Whether numeric dates have the day before the month: as the dates of the note show, or else the language."""
-        shown = self.memory.day_first
-        if shown[True] != shown[False]:
-            return shown[True] > shown[False]
-        return bool(words(self.language)["dates"]["day_first"])
+        """Whether numeric dates have the day before the month, by the dates of the note, or else by the language."""
+        shown, usual = self.memory.day_first, words(self.language)["dates"]["day_first"]
+        return bool(usual) if shown[True] == shown[False] else shown[True] > shown[False]
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:
         """One of the options, by the key, the patient, the parts and the attempt."""
         return self.choices.pick(options, *parts, self.attempt)
 
     def number(self, below: int, *parts: object) -> int:
-        """A number, by the key, the patient, the parts and the attempt."""
+        """A number below this one, likewise."""
         return self.choices.number(below, *parts, self.attempt)
 
     def next(self) -> Context:

@@ -2,51 +2,45 @@
 
     result = Deidentifier(policy, label_set, "en", key).apply(document, spans)
     result.replacements[0]       Replacement(span=Span(12, 17, "DOCTOR"), 12, 20, "tag")
+    redact(document)             "Seen by [DOCTOR] on [DATE].": the policy `tag` in one call
 
-Overlapping spans are one stretch, so that nothing of any of them can remain.
+Overlapping spans are one stretch, so that nothing of any of them remains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from copy import deepcopy
 
 from phistack.ensemble.deidentification import strategies
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
 from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.dates.over_89 import is_birth, unmarked
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
-from phistack.ensemble.deidentification.places.nearby import stays
-from phistack.ensemble.deidentification.policy import KEYED, Policy
-from phistack.ensemble.deidentification.surrogates import surrogate
-from phistack.ensemble.deidentification.verification import Deidentified, Replacement
+from phistack.ensemble.deidentification.places.cities import stays
+from phistack.ensemble.deidentification.policy import KEYED, REMEMBERING, Policy
+from phistack.ensemble.deidentification.strategies import CHANGES, Note, Shuffled
+from phistack.ensemble.deidentification.verification import Deidentified, Replacement, verify
 from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
-from phistack.features.letters import normalised
 from phistack.features.passages import UNREAD
-from phistack.features.plain_view import plain_text
+from phistack.features.plain_view import plain_text, plain_view
 from phistack.features.ranges import overlapping_groups
-
-Shuffled = Mapping[tuple[str, str], str]
-"""Label and normalised mention -> the mention that takes its place."""
-
-_NUMBERS = 10**6
-_NUMBERING = {"number": strategies.number, "numbered": strategies.numbered}
-_SEVERITY = {"keep": 0, "generalise": 1}
 
 
 class Deidentifier:
-    """Applies a policy to notes, one at a time; it can be used by many processes at once.
+    """Applies a policy to notes, one at a time; many processes can use it at once.
 
-    :param policy: what to do with each label.
+    :param policy: what to do with each label; its present year is this year unless it names one.
     :param label_set: the labels of the spans; a label that is not in it is of the kind OTHER.
-    :param language: of the notes, as an ISO 639-1 code; surrogates know en, es, nl, sv and de.
+    :param language: of the notes, as an ISO 639-1 code.
     :param key: the secret of the surrogates and of the numbers, at least 16 bytes; not needed without surrogates.
-    :param shuffled: what takes the place of each mention of a corpus whose labels the policy shuffles.
+    :param shuffled: what replaces each mention of a corpus whose labels the policy shuffles.
     :raises SettingsError: if the policy names unknown labels, makes surrogates without a key or in a language for
-        which there are none, or shuffles where there is no corpus.
+        which there are none, or shuffles without a corpus.
     """
 
     def __init__(
@@ -59,141 +53,124 @@ class Deidentifier:
         shuffled: Shuffled | None = None,
     ) -> None:
         policy.check(label_set)
-        if policy.uses("shuffle", label_set) and shuffled is None:
+        if policy.uses(("shuffle",), label_set) and shuffled is None:
             raise SettingsError(
                 f"the policy {policy.name} shuffles mentions over a corpus, which only `phistack pseudonymise` has at "
                 "hand; use another strategy for these labels, for example surrogate"
             )
-        if any(policy.uses(strategy, label_set) for strategy in KEYED):
+        if policy.uses(KEYED, label_set):
             usable_key(key)
-            if language not in LANGUAGES and policy.uses("surrogate", label_set):
+            if language not in LANGUAGES and policy.uses(("surrogate",), label_set):
                 raise SettingsError(
                     f"there are no surrogates in the language {language}, only in {', '.join(LANGUAGES)}; "
                     "use another strategy, for example --policy tag"
                 )
-        self.policy = policy
+        self.policy = policy.in_year()
         self.label_set = label_set
         self.language = language
-        self._looks_back = any(policy.uses(strategy, label_set) for strategy in ("surrogate", *_NUMBERING))
+        self._remembers = policy.uses(REMEMBERING, label_set)
         self._shuffled = shuffled or {}
         self._key = None if key is None else usable_key(key)
+        self._labels = {self._kind(label): label for label in reversed(label_set.labels)}
 
     def __repr__(self) -> str:
         return f"Deidentifier(policy={self.policy.name!r}, label_set={self.label_set.name!r}, {self.language!r})"
-
-    def remember(self, memory: PatientMemory, document: Document, spans: Iterable[Span]) -> None:
-        """Add the identifiers of a note to what is known of its patient.
-
-        Whoever has all notes of a patient at hand remembers them all before the first `apply`: then misspelt names are
-        linked across notes, and no surrogate equals an identifier of any of them.
-        """
-        if memory.has(document):
-            return
-        memory.documents.add((document.id, document.text))
-        for stretch in _stretches(spans, self.strategy):
-            kind = kind_of(stretch.label, self.label_set.name)
-            if self._looks_back or kind == "DATE":
-                mention = plain_text(document.text[stretch.start : stretch.end])
-                memory.add(mention, kind, self.language, name_role(stretch.label))
-
-    def apply(self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None) -> Deidentified:
-        """The note with its spans treated as the policy says.
-
-        :param document: the note; its own spans are not looked at.
-        :param spans: the PHI; they may overlap.
-        :param memory: what is known of the patient; only numbers without a key are added to it. Without it the note
-            stands for itself.
-        :raises CorpusError: if a span ends beyond the text.
-        """
-        spans = document.with_spans(spans).spans
-        known = self._known(document, spans, memory)
-        context = self._context(document, known)
-        pieces: list[str] = []
-        replacements: list[Replacement] = []
-        unresolved: list[Span] = []
-        length = position = 0
-        for span in _stretches(spans, self.strategy):
-            strategy, new = self._replace(span, document.text[span.start : span.end], context, memory)
-            if strategy == "tag" != self.strategy(span.label):
-                unresolved.append(span)
-            start = length + span.start - position
-            pieces += (document.text[position : span.start], new)
-            length, position = start + len(new), span.end
-            replacements.append(Replacement(span, start, length, strategy))
-        pieces.append(document.text[position:])
-        return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
-
-    def _known(self, document: Document, spans: tuple[Span, ...], memory: PatientMemory | None) -> PatientMemory:
-        """The memory, if it has the note; or else a copy of it, or a new one, with the note."""
-        if memory is not None and memory.has(document):
-            return memory
-        known = PatientMemory() if memory is None else memory.copy()
-        self.remember(known, document, spans)
-        return known
 
     def strategy(self, label: str) -> str:
         """What the policy does with a label; what no engine read is always tagged."""
         if label.startswith(UNREAD):
             return "tag"
-        return self.policy.strategy(label, kind_of(label, self.label_set.name))
+        return self.policy.strategy(label, self._kind(label))
 
-    def _context(self, document: Document, known: PatientMemory) -> Context:
-        keyed = None if self._key is None else KeyedChoices(self._key, document.group)
-        return Context(keyed, self.language, self.policy.options, known)
+    def _kind(self, label: str) -> str:
+        return kind_of(label, self.label_set.name)
 
-    def _replace(self, span: Span, mention: str, context: Context, memory: PatientMemory | None) -> tuple[str, str]:
-        strategy, kind = self.strategy(span.label), kind_of(span.label, self.label_set.name)
-        if strategy in _NUMBERING:
-            number = self._number(span.label, kind, plain_text(mention), context, memory)
-            return strategy, _NUMBERING[strategy](span.label, number)
-        if strategy == "name":
-            return strategy, strategies.name(span.label)
-        if strategy == "surrogate" and stays(kind, plain_text(mention), context):
-            return "keep", mention
-        if strategy == "substitute":
-            new = self.policy.substitute(span.label, kind)
-        elif strategy == "shuffle":
-            new = self._shuffled.get((span.label, normalised(plain_text(mention))))
-        else:
-            new = self._changed(strategy, kind, mention, context)
-        if new is None:
-            return "tag", strategies.tag(span.label)
-        return strategy, new
+    def remember(self, memory: PatientMemory, document: Document, spans: Iterable[Span]) -> None:
+        """Add the identifiers of a note to what is known of its patient.
 
-    def _changed(self, strategy: str, kind: str, mention: str, context: Context) -> str | None:
-        """The mention by a strategy that needs no label; nothing for `tag`, and where the strategy can do nothing."""
-        match strategy:
-            case "keep":
-                return mention
-            case "mask":
-                return strategies.mask(mention)
-            case "remove":
-                return ""
-            case "surrogate":
-                return surrogate(kind, plain_text(mention), context)
-            case "characters":
-                return same_pattern(plain_text(mention), context, "characters")
-            case "generalise":
-                latest = max(context.memory.latest_year or 0, context.options.present_year) or None
-                return strategies.generalise(kind, plain_text(mention), context.options, latest, self.language)
-            case _:
-                return None
+        Remember all notes of a patient before the first `apply`, where they are at hand: then misspelt names are linked
+        across notes, and no surrogate equals an identifier of any of them.
+        """
+        if memory.has(document):
+            return
+        memory.documents.add((document.id, document.text))
+        for stretch in self._stretches(document, spans):
+            kind = self._kind(stretch.label)
+            if self._remembers or kind in ("DATE", "AGE"):
+                mention = plain_text(document.text[stretch.start : stretch.end])
+                born = kind == "DATE" and is_birth(document.text, stretch.start, stretch.end)
+                memory.add(mention, kind, self.language, name_role(stretch.label), document.id, is_birth=born)
 
-    def _number(self, label: str, kind: str, mention: str, context: Context, memory: PatientMemory | None) -> int:
-        """With a key a number of six digits, the same in every note; without one, the order of first mention."""
-        identity = context.memory.identity(mention, kind, self.language)
-        if context.keyed is not None:
-            return context.keyed.number(_NUMBERS, "number", label, identity)
-        return (context.memory if memory is None else memory).order(label, identity)
+    def apply(
+        self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None, *, heading: str = ""
+    ) -> Deidentified:
+        """The note with its spans treated as the policy says.
+
+        :param document: the note; its own spans are not used.
+        :param spans: the PHI; they may overlap.
+        :param memory: what is known of the patient; only numbers without a key are added to it.
+        :param heading: what the text stands under, such as the name of its column.
+        :raises CorpusError: if a span ends beyond the text.
+        """
+        spans = document.with_spans(spans).spans
+        counted = known = PatientMemory() if memory is None else memory
+        if not known.has(document):
+            known = deepcopy(known)
+            self.remember(known, document, spans)
+        context = Context(KeyedChoices(self._key, document.group), self.language, self.policy.options, known)
+        note = Note(document, self.label_set, self.policy, context, counted, self._shuffled, heading.replace("_", " "))
+        pieces: list[str] = []
+        replacements: list[Replacement] = []
+        length = position = 0
+        for span in self._stretches(document, spans):
+            strategy, new = self._replacement(note, span)
+            start = length + span.start - position
+            pieces += (document.text[position : span.start], new)
+            length, position = start + len(new), span.end
+            replacements.append(Replacement(span, start, length, strategy))
+        pieces.append(document.text[position:])
+        unresolved = (r.span for r in replacements if r.strategy == "tag" != self.strategy(r.span.label))
+        return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
+
+    def _replacement(self, note: Note, span: Span) -> tuple[str, str]:
+        """The strategy and the new text; a tag where the strategy can do nothing."""
+        strategy = self.strategy(span.label)
+        if strategy == "surrogate" and stays(note.kind(span), note.text(span), note.context):
+            strategy = "keep"
+        new = CHANGES[strategy](note, span)
+        return ("tag", strategies.tag(span.label)) if new is None else (strategy, new)
+
+    def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
+        """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
+        stretches = []
+        for group in overlapping_groups((*spans, *self._over_89(document))):
+            # Of labels whose strategies take away the same, that of the first and longest span counts.
+            ordered = sorted(group, key=lambda span: (span.start, -span.end, span.label))
+            label = max(ordered, key=self._severity).label
+            stretches.append(Span(ordered[0].start, max(span.end for span in ordered), label))
+        return stretches
+
+    def _severity(self, span: Span) -> tuple[int, bool]:
+        """A text that is an age and something else is generalised as an age, which fails where it is more than one."""
+        severity = {"keep": 0, "generalise": 1}.get(self.strategy(span.label), 2)
+        return severity, severity == 1 and self._kind(span.label) == "AGE"
+
+    def _over_89(self, document: Document) -> list[Span]:
+        """Ages over 89, and birth dates that show one, marked or not."""
+        if not self.policy.options.over_89:
+            return []
+        view = plain_view(document.with_spans(()))
+        found = unmarked(view.document.text, self.language, self.policy.options.present_year)
+        return [view.in_note(Span(start, end, self._labels.get(kind, kind))) for kind, start, end in found]
 
 
-def _stretches(spans: Iterable[Span], strategy_of: Callable[[str], str]) -> list[Span]:
-    """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
-    return [_stretch(overlapping, strategy_of) for overlapping in overlapping_groups(spans)]
+def redact(document: Document) -> str:
+    """The document's text with every span replaced by its label in brackets.
 
-
-def _stretch(overlapping: Iterable[Span], strategy_of: Callable[[str], str]) -> Span:
-    # Of labels with strategies that take away the same, that of the first and longest span counts.
-    spans = sorted(overlapping, key=lambda span: (span.start, -span.end, span.label))
-    leading = max(spans, key=lambda span: _SEVERITY.get(strategy_of(span.label), 2))
-    return Span(spans[0].start, max(span.end for span in spans), leading.label)
+    :raises CorpusError: if a span ends beyond the text.
+    :raises VerificationError: if the new text is anything else, so that it cannot be used.
+    """
+    labels = LabelSet("any", {span.label: span.label for span in document.spans})
+    result = Deidentifier(Policy(), labels, labels.language).apply(document, document.spans)
+    verify(document, result, document.spans)
+    return result.text

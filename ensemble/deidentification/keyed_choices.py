@@ -10,7 +10,6 @@ and number there is; without the key this can neither be computed nor undone. Th
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
 import os
@@ -38,21 +37,23 @@ _T = TypeVar("_T")
 class KeyedChoices:
     """Reproducible choices for one patient.
 
-    :param key: the secret.
+    :param key: the secret; None where nothing will be chosen.
     :param group: the patient, `Document.group`.
+    :ivar has_key: whether there is a secret.
     """
 
-    def __init__(self, key: bytes, group: str) -> None:
-        self._key = hmac.digest(key, b"patient:" + group.encode("utf-8", "surrogatepass"), "sha256")
+    def __init__(self, key: bytes | None, group: str) -> None:
+        self.has_key = key is not None
+        self._key = hmac.digest(key or b"", b"patient:" + _bytes(group), "sha256")
 
     def __repr__(self) -> str:
         return "KeyedChoices()"
 
     def number(self, below: int, *parts: object) -> int:
         """A number from 0 to `below` - 1, as good as uniform, that depends on the parts and on their order."""
+        usable_key(self._key if self.has_key else None)
         wanted = math.ceil(below.bit_length() / 8) + 8
-        counted = (len(data).to_bytes(8, "big") + data for data in (_bytes(part) for part in parts))
-        message, stream = b"".join(counted), b""
+        message, stream = b"".join(len(data).to_bytes(8, "big") + data for data in map(_bytes, parts)), b""
         while len(stream) < wanted:
             stream += hmac.digest(self._key, len(stream).to_bytes(4, "big") + message, "sha256")
         return int.from_bytes(stream[:wanted], "big") % below
@@ -62,8 +63,12 @@ class KeyedChoices:
         return options[self.number(len(options), *parts)]
 
 
+def _bytes(part: object) -> bytes:
+    return str(part).encode("utf-8", "surrogatepass")
+
+
 def usable_key(key: bytes | None) -> bytes:
-    """The key, if it is there and long enough; :raises SettingsError: if not, saying how to make one."""
+    """The key, if it is there and long enough; :raises SettingsError: if not, with how to make one."""
     if key is None:
         raise SettingsError(f"surrogates need a secret key and none was given; {_HOW}")
     if len(key) < MINIMAL_KEY_BYTES:
@@ -101,20 +106,11 @@ def read_key(path: Path) -> bytes:
         raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {_HOW}") from None
     if os.name == "posix" and mode & 0o077:
         raise SettingsError(
-            f"the key file {path} may be read by others than its owner, so others may know the key already; type: "
-            "chmod "
-            f"600 {path}"
+            f"others than its owner can read the key file {path} and may know the key already; type: chmod 600 {path}"
         )
     return written_key(written, str(path))
 
 
 def key_check(key: bytes) -> str:
-    """Eight hexadecimal digits by which a later run notices that it was given another key.
-
-    They reveal 32 bits about the key and no more, so that they are of no help with a key of 128 random bits.
-    """
-    return hmac.digest(key, b"phistack key check", hashlib.sha256).hex()[:8]
-
-
-def _bytes(part: object) -> bytes:
-    return str(part).encode("utf-8", "surrogatepass")
+    """Eight hexadecimal digits by which a later run notices another key; they say 32 bits of 128 or more."""
+    return hmac.digest(key, b"phistack key check", "sha256").hex()[:8]

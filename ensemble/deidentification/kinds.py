@@ -3,18 +3,16 @@
     kind_of("DOCTOR", "i2b2-2014")       "PERSON"
     kind_of("TERRITORIO", "meddocan")    "PLACE"
     kind_of("PER", "custom")             "PERSON", by its name
-    kind_of("NEWTYPE", "i2b2-2014")      "OTHER", for which there are no surrogates: it is tagged
+    kind_of("NEWTYPE", "i2b2-2014")      "OTHER", which has no surrogates: it is tagged
 
-The tables are in `kinds.toml`, with every label of every label set that phistack ships, and the usual names of kinds in
-corpora with labels of their own.
+`kinds.toml` has every label of every label set that phistack ships, and the usual names of kinds in other corpora.
 """
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib import resources
 
+from phistack.ensemble.deidentification.word_lists import shipped
 from phistack.features.labels import LabelSet
 
 KINDS = (
@@ -23,32 +21,10 @@ KINDS = (
     *("STREET", "CITY", "STATE", "ZIP", "COUNTRY", "PLACE", "ADDRESS"),
     *("HOSPITAL", "ORGANIZATION", "DEPARTMENT", "ROOM", "OTHER"),
 )
-"""PLACE is a city, a state or a postcode; ADDRESS is that or a street; URL is also an address of the Internet
-protocol; PHONE is also a fax number."""
+"""PLACE is a city, a state or a postcode; ADDRESS is that or a street; URL is also an IP address; PHONE is also a fax
+number."""
 
-_OWN_LABELS = "own labels"
 _ROLES = {"FIRST_NAME": "first", "LAST_NAME": "last", "SURNAME": "last", "APELLIDOS": "last"}
-
-
-def kind_of(label: str, label_set: str) -> str:
-    """The kind of a label.
-
-    :param label: a label, also one that the set does not know.
-    :param label_set: the name of a label set.
-    :returns: one of `KINDS`; for a label or a set without an entry, what the name says anywhere.
-    """
-    return _tables().get(label_set, {}).get(label) or kind_anywhere(label)
-
-
-@cache
-def kind_anywhere(label: str) -> str:
-    """The kind that a label has in whichever label set knows it, for corpora with labels of their own.
-
-    :returns: one of `KINDS`; OTHER for a label that no set has and that is no usual name of a kind.
-    """
-    kinds = (table[label] for name, table in _tables().items() if name in LabelSet.recognised() and label in table)
-    usual = _tables()[_OWN_LABELS].get(label.upper().replace("-", "_"), "OTHER")
-    return next(kinds, usual)
 
 
 _BROADER = {
@@ -59,6 +35,22 @@ _BROADER = {
     **dict.fromkeys(("EMAIL", "URL"), ("PHONE",)),
 }
 """The kinds that come nearest, where a label set has no label of a kind itself."""
+
+
+def kind_of(label: str, label_set: str) -> str:
+    """The kind of a label, one of `KINDS`.
+
+    :param label: a label, which the set may lack.
+    :param label_set: the name of a label set; for one that is unknown or lacks the label, the label's name decides.
+    """
+    return _tables().get(label_set, {}).get(label) or kind_anywhere(label)
+
+
+@cache
+def kind_anywhere(label: str) -> str:
+    """The kind that any label set gives to a label, or that its name usually has; OTHER if unknown."""
+    kinds = (table[label] for name, table in _tables().items() if name in LabelSet.recognised() and label in table)
+    return next(kinds, _tables()["own labels"].get(label.upper().replace("-", "_"), "OTHER"))
 
 
 def label_like(label: str, label_set: LabelSet, target: LabelSet) -> str:
@@ -83,8 +75,7 @@ def name_role(label: str) -> str:
 
 @cache
 def _tables() -> dict[str, dict[str, str]]:
-    text = (resources.files("phistack.ensemble.deidentification") / "kinds.toml").read_text(encoding="utf-8")
     return {
         label_set: {label: kind for kind, labels in kinds.items() for label in labels}
-        for label_set, kinds in tomllib.loads(text).items()
+        for label_set, kinds in shipped("kinds").items()
     }

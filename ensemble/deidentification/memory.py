@@ -1,26 +1,90 @@
-"""What is known of one patient: names, in which role they stand, and every identifier.
+"""What is known of one patient: names, the roles of their words, and every identifier.
 
     memory = PatientMemory()
     memory.add("Johnson, Ann", "PERSON", "en")
-    memory.canonical("johnsson")          "johnson": an edit away, and itself no known name
+    memory.index.canonical("johnsson")    "johnson": an edit away, and no known name itself
     "johnson, ann" in memory.identifiers  True
 
-It holds originals, so it lives in working memory only and is never written anywhere; `repr` shows sizes. A memory of
-one note is made for each note anyway; a caller who holds several notes of a patient can fill one for all of them.
+It holds originals, so it lives in working memory only and is never written; `repr` shows sizes.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by
-from phistack.ensemble.deidentification.names.index import NameIndex
-from phistack.ensemble.deidentification.names.parsing import ParsedName, parse_name
+from phistack.ensemble.deidentification.dates.ages import is_old
+from phistack.ensemble.deidentification.dates.parsing import four_digit_year, order_shown_by, years_written
+from phistack.ensemble.deidentification.names.parsing import parse_name
+from phistack.ensemble.deidentification.names.tables import is_known_name, nearest_name
 from phistack.features.documents import Document
-from phistack.features.letters import normalised
+from phistack.features.letters import edits, normalised
+
+_AHEAD = 10
+"""By how many years a date may lie beyond the present year, where that is set earlier than the notes."""
+_NAMED = ("PERSON", "INITIALS")
+_LONG_ENOUGH_FOR = ((8, 2), (5, 1))
+_MOST_ALIKE = 200
+
+
+class NameIndex:
+    """The names of a patient by their words: misspellings, companions, fuller forms.
+
+    A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with the
+    same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where no note has such a name, it
+    is the frequent one an edit away, so that it means the same in every note. Where more than 200 names begin with a
+    letter, those of the notes are not linked, as most links would be by chance.
+
+    :param people: the folded words of each mention, in order, and how often it occurs.
+    """
+
+    def __init__(self, people: Mapping[tuple[str, ...], int]) -> None:
+        self._counts: Counter[str] = Counter()
+        for words, count in people.items():
+            self._counts.update(dict.fromkeys(words, count))
+        self._by_letter: dict[str, list[str]] = defaultdict(list)
+        for word in self._counts:
+            self._by_letter[word[:1]].append(word)
+        self._canonical: dict[str, str] = {}
+        self._people: dict[str, set[frozenset[str]]] = defaultdict(set)
+        self._companions: dict[str, set[str]] = defaultdict(set)
+        for words in people:
+            meant = frozenset(map(self.canonical, words))
+            for word in meant:
+                self._people[word].add(meant)
+                self._companions[word].update(words)
+
+    def canonical(self, word: str) -> str:
+        """The known name of which a folded word is a misspelling; the word itself if of none."""
+        if word not in self._canonical:
+            self._canonical[word] = self._meant(word)
+        return self._canonical[word]
+
+    def companions(self, word: str) -> Set[str]:
+        """The folded words of every mention that has the word, or one of which it is a misspelling."""
+        return self._companions.get(self.canonical(word), frozenset())
+
+    def fullest(self, words: Iterable[str]) -> Set[str]:
+        """The words of the only longest mention that has all of these; these themselves if there is none or several."""
+        wanted = frozenset(map(self.canonical, words))
+        having = [self._people.get(word, set()) for word in wanted]
+        longer = {person for person in set.intersection(*having) if wanted < person} if having else set()
+        longest = [person for person in longer if not any(person < other for other in longer)]
+        return longest[0] if len(longest) == 1 else wanted
+
+    def _meant(self, word: str) -> str:
+        allowed = next((n for letters, n in _LONG_ENOUGH_FOR if len(word) >= letters), 0)
+        if not allowed or is_known_name(word):
+            return word
+        alike = self._by_letter.get(word[:1], [])
+        better = [n for n in alike if self._rank(n) > self._rank(word)] if len(alike) <= _MOST_ALIKE else []
+        within = [name for name in better if edits(word, name, allowed) <= allowed]
+        return max(within, key=self._rank) if within else nearest_name(word) or word
+
+    def _rank(self, name: str) -> tuple[bool, int, str]:
+        """Frequent names before others, then those of more mentions; the alphabet settles the rest."""
+        return is_known_name(name), self._counts[name], name
 
 
 @dataclass
@@ -28,104 +92,103 @@ class PatientMemory:
     """Names and identifiers of one patient, as far as they were added.
 
     :ivar identifiers: every mention of PHI, normalised.
-    :ivar latest_year: the latest year written with four digits in a date.
+    :ivar years: the latest year written with four digits in the dates of each note, by its id.
+    :ivar short_years: the years written with two digits in the dates of each note, except dates of birth.
+    :ivar is_old: whether an age over 89 is stated.
     :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
-    :ivar documents: ids and texts of the notes that were added; the id alone does not do, as a table may have the same
-        one in several rows.
+    :ivar documents: ids and texts of the notes that were added; a table may have one id in several rows.
     :ivar complete: whether all notes of the patient are known before the first surrogate is made. Then a surrogate that
         equals an identifier is made again, as every note will have the same new one, and a shifted date may be one that
         was in the notes, as that one is shifted too.
     """
 
     identifiers: set[str] = field(default_factory=set, repr=False)
-    latest_year: int | None = field(default=None, repr=False)
+    years: dict[str, int] = field(default_factory=dict, repr=False)
+    short_years: dict[str, set[int]] = field(default_factory=dict, repr=False)
+    is_old: bool = field(default=False, repr=False)
     day_first: Counter[bool] = field(default_factory=Counter, repr=False)
     documents: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    complete: bool = field(default=False, kw_only=True)
     _roles: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     _people: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False)
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
-
     _index: NameIndex | None = field(default=None, repr=False)
-    complete: bool = field(default=False, kw_only=True)
-
-    _NAMED: ClassVar[frozenset[str]] = frozenset({"PERSON", "INITIALS"})
 
     def has(self, document: Document) -> bool:
         """Whether the identifiers of a note were added."""
         return (document.id, document.text) in self.documents
 
-    def copy(self) -> PatientMemory:
-        """The same knowledge, to be added to without changing this one."""
-        return PatientMemory(
-            set(self.identifiers),
-            self.latest_year,
-            Counter(self.day_first),
-            set(self.documents),
-            {name: Counter(roles) for name, roles in self._roles.items()},
-            Counter(self._people),
-            {label: dict(order) for label, order in self._order.items()},
-            complete=self.complete,
-        )
-
-    def add(self, mention: str, kind: str, language: str, role: str = "") -> None:
+    def add(
+        self, mention: str, kind: str, language: str, role: str = "", note: str = "", *, is_birth: bool = False
+    ) -> None:
         """Remember one mention.
 
         :param role: `first` or `last` where the label says that a name is one.
+        :param note: its id, for dates.
+        :param is_birth: whether it is a date of birth.
         """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":
             year = four_digit_year(mention)
-            self.latest_year = max(self.latest_year or 0, year) if year else self.latest_year
+            if year:
+                self.years[note] = max(self.years.get(note, 0), year)
+            elif not is_birth:
+                short = {int(year) for year in years_written(mention, language)}
+                self.short_years.setdefault(note, set()).update(short)
             self.day_first.update(order_shown_by(mention))
-        form = parse_name(mention, language) if kind in self._NAMED else None
-        if form is not None:
-            self._add_name(form, role)
-
-    def _add_name(self, form: ParsedName, said: str) -> None:
+        if kind == "AGE":
+            self.is_old = self.is_old or is_old(mention, language)
+        form = parse_name(mention, language) if kind in _NAMED else None
+        if form is None:
+            return
         self._people[form.words] += 1
-        for word, role in form.roles:
-            if role in ("first", "last"):
+        for word, by_place in form.roles:
+            if by_place in ("first", "last"):
                 roles = self._roles.setdefault(word, Counter())
-                if said or len(form.words) > 1:
-                    roles[said or role] += 1
+                if role or len(form.words) > 1:
+                    roles[role or by_place] += 1
         self._index = None
+
+    @property
+    def latest_year(self) -> int | None:
+        """The latest year written with four digits in a date of any note."""
+        return max(self.years.values(), default=None)
+
+    def latest_by(self, present: int, note: str | None = None) -> int | None:
+        """The latest year in the dates of a note, or of all notes, two-digit years included.
+
+        :param present: two-digit years are the latest that are at most ten years after it, or after the latest year
+            written with four digits.
+        """
+        latest = max(present, self.latest_year or 0) + _AHEAD
+        notes = self.years.keys() | self.short_years.keys() if note is None else {note}
+        full = (self.years[one] for one in notes if one in self.years)
+        short = (latest - (latest - year) % 100 for one in notes for year in self.short_years.get(one, ()))
+        return max((*full, *short), default=None)
 
     @property
     def names(self) -> Set[str]:
         """Every folded word of a name."""
         return self._roles.keys()
 
-    def role(self, word: str) -> str | None:
-        """`first` or `last`, as the word stands in longer names of the patient's notes; nothing if in none."""
-        roles = self._roles.get(self.canonical(word))
-        return roles.most_common(1)[0][0] if roles else None
-
-    def canonical(self, word: str) -> str:
-        """The known name of which a folded word is a misspelling; the word itself if of none.
-
-        A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with
-        the same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where none of the notes
-        has such a name, it is the frequent one an edit away, so that it means the same in every note. Where more than
-        200 names begin with a letter none of the notes is linked, as most would be by chance.
-        """
-        return self._indexed().canonical(word)
-
-    def companions(self, word: str) -> Set[str]:
-        """The folded words of every mention that has the word, or one of which it is a misspelling."""
-        index = self._indexed()
-        return index.companions.get(index.canonical(word), frozenset())
-
-    def identity(self, mention: str, kind: str, language: str) -> str:
-        """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
-        form = parse_name(mention, language) if kind in self._NAMED else None
-        if form is None or not form.words:
-            return normalised(mention)
-        return " ".join(sorted(self._indexed().fullest(form.words)))
-
-    def _indexed(self) -> NameIndex:
+    @property
+    def index(self) -> NameIndex:
+        """The names by their words."""
         if self._index is None:
             self._index = NameIndex(self._people)
         return self._index
+
+    def role(self, word: str) -> str | None:
+        """`first` or `last`, by the longer names of the patient's notes that hold the word; None if none does."""
+        roles = self._roles.get(self.index.canonical(word))
+        return roles.most_common(1)[0][0] if roles else None
+
+    def identity(self, mention: str, kind: str, language: str) -> str:
+        """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
+        form = parse_name(mention, language) if kind in _NAMED else None
+        if form is None or not form.words:
+            return normalised(mention)
+        return " ".join(sorted(self.index.fullest(form.words)))
 
     def order(self, label: str, identity: str) -> int:
         """1 for the first identity asked for under a label, 2 for the second, and so on."""

@@ -3,30 +3,8 @@
     Policy.named("safe-harbor").strategy("ZIP", "ZIP")               "generalise"
     Policy.named("tag").with_overrides({"DATE": "surrogate"})        the same, but dates are shifted
 
-A policy names labels or kinds of PHI; a label beats its kind, and what is not named takes the default. As a file:
-
-    default = "tag"
-
-    [strategies]
-    DATE = "surrogate"
-    STATE = "keep"
-
-    [options]
-    keep_weekday = true
-
-    tag          [PATIENT]
-    number       [PATIENT-1], the same person the same number
-    name         PATIENT, the label without brackets
-    numbered     PATIENT 1, the same with a number for each person
-    mask         an asterisk for every character, whatever its alphabet
-    remove       nothing
-    surrogate    another of the same kind; tagged where none can be made
-    substitute   a string of one's own for the label, from the table [substitutes] or `--substitute`
-    characters   each letter and digit by another of its class
-    shuffle      another mention of the same label in the corpus, where there is a whole corpus
-    generalise   dates to the year, ages of 90 and over to 90+, ZIP codes to three digits, professions to their group,
-                 relatives to words such as `mother`
-    keep         as it was
+A policy names labels or kinds of PHI; a label beats its kind, and what is not named takes the default. `policies/` has
+those that ship, `strategies.toml` the strategies.
 """
 
 from __future__ import annotations
@@ -34,31 +12,46 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.deidentification.kinds import KINDS, kind_of
+from phistack.ensemble.deidentification.word_lists import shipped
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.registry import FileRegistry
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 
-REMOVING = ("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle")
+
+def _strategies(*properties: str) -> tuple[str, ...]:
+    """The strategies that declare all these properties in `strategies.toml`."""
+    return tuple(name for name, declared in shipped("strategies").items() if all(map(declared.get, properties)))
+
+
+STRATEGIES = _strategies()
+REMOVING = _strategies("removes")
 """Those that leave nothing of what was there."""
-
-STRATEGIES = (*REMOVING, "generalise", "keep")
-
-KEYED = ("surrogate", "characters", "shuffle")
+KEYED = _strategies("keyed")
 """Those that need a secret key."""
+REMEMBERING = _strategies("remembers")
+"""Those that need the names and identifiers of the patient's notes."""
 
 RESTRICTED_ZIP3 = tuple("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())
-"""The ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000
-(Department of Health and Human Services, Guidance Regarding Methods for De-identification, 2012)."""
+"""ZIP code areas of 20,000 or fewer people in the census of 2000, which 45 CFR 164.514(b)(2)(i)(B) turns to 000 (HHS,
+Guidance Regarding Methods for De-identification, 2012)."""
 
-_OLDEST_AGES = ("90+", "89")
+_ALLOWED: dict[str, tuple[Container[object], str]] = {
+    "shift_days": (range(7, 3651), "a whole number from 7 to 3650"),
+    "age_shift": (range(1, 6), "a whole number from 1 to 5"),
+    "common_names": (range(10_001), "a whole number from 0 to 10000"),
+    "present_year": ((0, *range(1900, 2200)), "a year from 1900 to 2199, or 0 for this year"),
+    "oldest_age": (("90+", "89"), "90+ or 89, in quotes"),
+}
+_FLAGS = (False, True)
 POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies")
 
 
@@ -68,18 +61,19 @@ class PolicyOptions:
 
     :param keep_weekday: shift dates by whole weeks only.
     :param shift_forward: shift dates into the future only.
-    :param shift_days: the greatest number of days by which the dates of a patient are shifted; 7 to 3650.
-    :param age_shift: the greatest number of years by which a surrogate age differs; 1 to 5.
+    :param shift_days: the most days by which the dates of a patient are shifted; 7 to 3650.
+    :param age_shift: the most years by which a surrogate age differs; 1 to 5.
     :param oldest_age: what `generalise` writes for an age of 90 or more: `90+` or `89`.
-    :param common_names: surrogate names are among so many of the most frequent of each list; 0 for all.
-    :param same_county: places by others of the same county and the same preposition, rather than of the same region.
-    :param generic_care_units: hospitals and departments by care units that any hospital may have.
+    :param common_names: take surrogate names from so many of the most frequent of each list; 0 for all.
+    :param same_county: replace places by others of the same county and preposition, rather than of the same region.
+    :param generic_care_units: replace hospitals and departments by care units that any hospital may have.
     :param area_codes: exchange the area codes of telephone numbers, and the prefixes of mobile ones, for others.
-    :param keep_general: counties, continents and, where dates are shifted by whole weeks, days of the week alone stay.
-    :param present_year: of the data as a whole; a year 90 years or more before it shows an age of 90 or more, also in a
-        note that holds no later year. 0 where only the years of the notes count.
-    :param seek_again: in batch runs, take out names and numbers that were found elsewhere in the patient's notes,
-        where they are no words of the language, although nothing marked them.
+    :param keep_general: keep counties, continents and, where dates are shifted by whole weeks, days of the week alone.
+    :param present_year: no earlier than the latest note; `generalise` removes years 90 or more before it. 0: this year.
+    :param over_89: also change ages over 89 and birth years that show one where nothing marked them, and ages that are
+        over 89 by the latest date of the patient's notes.
+    :param seek_again: in batch runs, also remove unmarked names and numbers that were found elsewhere in the patient's
+        notes, unless they are words of the language.
     :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
     :raises SettingsError: if a value is out of its range.
     """
@@ -95,21 +89,15 @@ class PolicyOptions:
     area_codes: bool = False
     keep_general: bool = False
     present_year: int = 0
+    over_89: bool = False
     seek_again: bool = False
     restricted_zip3: tuple[str, ...] = RESTRICTED_ZIP3
 
     def __post_init__(self) -> None:
-        for name, low, high in (("shift_days", 7, 3650), ("age_shift", 1, 5), ("common_names", 0, 10_000)):
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise SettingsError(f"the policy option {name} must be a whole number from {low} to {high}")
-        if self.present_year != 0 and not (type(self.present_year) is int and 1900 <= self.present_year <= 2199):
-            raise SettingsError("the policy option present_year must be a year from 1900 to 2199, or 0")
-        for name in (option.name for option in fields(self) if option.type == "bool"):
-            if type(getattr(self, name)) is not bool:
-                raise SettingsError(f"the policy option {name} must be true or false")
-        if self.oldest_age not in _OLDEST_AGES:
-            raise SettingsError(f"the policy option oldest_age must be {' or '.join(_OLDEST_AGES)}, in quotes")
+        for option in fields(self)[:-1]:
+            value, (allowed, words) = getattr(self, option.name), _ALLOWED.get(option.name, (_FLAGS, "true or false"))
+            if type(value) is not type(option.default) or value not in allowed:
+                raise SettingsError(f"the policy option {option.name} must be {words}")
         object.__setattr__(self, "restricted_zip3", tuple(map(str, self.restricted_zip3)))
 
 
@@ -119,9 +107,8 @@ class Policy:
 
     :param name: for reports; not part of the digest.
     :param strategies: label or kind -> strategy.
-    :param overrides: the same; asked before `strategies`.
+    :param overrides: the same; they go before `strategies`.
     :param default: the strategy of what neither names.
-    :param options: of the strategies.
     :param substitutes: label or kind -> the string that `substitute` writes.
     :raises SettingsError: for a strategy that does not exist, or a string to write that is empty.
     """
@@ -139,13 +126,11 @@ class Policy:
                 raise SettingsError(no_such("strategy", strategy, STRATEGIES))
         blank = [name for name, string in self.substitutes.items() if not string.strip()]
         if blank:
-            raise SettingsError(
-                f"the string that takes the place of {blank[0]} is empty; the strategy remove does that"
-            )
+            raise SettingsError(f"the string that takes the place of {blank[0]} is empty; use the strategy remove")
 
     @classmethod
     def named(cls, name: str) -> Policy:
-        """A policy that phistack ships; :raises SettingsError: for a name without one."""
+        """A policy that phistack ships; :raises SettingsError: for an unknown name."""
         if name not in cls.names():
             raise SettingsError(f"{no_such('policy', name, cls.names())}, or give a TOML file")
         return cls._from_table(name, tomllib.loads(POLICIES.text(name)))
@@ -164,11 +149,15 @@ class Policy:
     @classmethod
     def _from_table(cls, name: str, table: Mapping[str, Any]) -> Policy:
         _refuse_unknown(table, ("default", "strategies", "options", "substitutes"), "a policy")
-        options = dict(_subtable(table, "options"))
+        for part in ("strategies", "options", "substitutes"):
+            if not isinstance(table.get(part, {}), Mapping):
+                raise SettingsError(f"{part} must be a table: [{part}]")
+        strategies, options, substitutes = (
+            dict(table.get(part, {})) for part in ("strategies", "options", "substitutes")
+        )
         _refuse_unknown(options, [f.name for f in fields(PolicyOptions)], "the options of a policy")
-        strategies = {str(label): str(strategy) for label, strategy in _subtable(table, "strategies").items()}
-        substitutes = {str(label): str(string) for label, string in _subtable(table, "substitutes").items()}
-        return cls(name, strategies, {}, str(table.get("default", "tag")), PolicyOptions(**options), substitutes)
+        substitutes = {label: str(string) for label, string in substitutes.items()}
+        return cls(name, strategies, {}, table.get("default", "tag"), PolicyOptions(**options), substitutes)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Policy:
         """The same policy with other strategies for some labels or kinds."""
@@ -176,16 +165,18 @@ class Policy:
 
     def with_substitutes(self, substitutes: Mapping[str, str]) -> Policy:
         """The same policy, which writes these strings for some labels or kinds."""
-        chosen = {**self.overrides, **dict.fromkeys(substitutes, "substitute")}
-        return replace(self, overrides=chosen, substitutes={**self.substitutes, **substitutes})
+        policy = self.with_overrides(dict.fromkeys(substitutes, "substitute"))
+        return replace(policy, substitutes={**self.substitutes, **substitutes})
+
+    def in_year(self, year: int = 0) -> Policy:
+        """The same policy, which counts ages in this year where it names no other; 0 for this year."""
+        year = self.options.present_year or year or date.today().year
+        return replace(self, options=replace(self.options, present_year=year))
 
     def strategy(self, label: str, kind: str) -> str:
         """The strategy of a label that is of a kind of PHI."""
-        for table in (self.overrides, self.strategies):
-            for name in (label, kind):
-                if name in table:
-                    return table[name]
-        return self.default
+        tables = (self.overrides, self.strategies)
+        return next((table[name] for table in tables for name in (label, kind) if name in table), self.default)
 
     def substitute(self, label: str, kind: str) -> str | None:
         """The string for a label that is of a kind of PHI, if there is one."""
@@ -194,7 +185,7 @@ class Policy:
     def check(self, label_set: LabelSet) -> None:
         """Refuse a policy that names what is neither a label of the set nor a kind, or lacks a string to write.
 
-        :raises SettingsError: naming the first such name, as a slip of the pen could leave PHI in place.
+        :raises SettingsError: naming the first such name, as a typo could leave PHI in the text.
         """
         for name in (*self.strategies, *self.overrides, *self.substitutes):
             if name not in label_set and name not in KINDS:
@@ -212,10 +203,10 @@ class Policy:
                     "policy file under [substitutes]"
                 )
 
-    def uses(self, strategy: str, label_set: LabelSet) -> bool:
-        """Whether any label of the set, or an unknown one, takes the strategy."""
-        used = {self.strategy(label, kind_of(label, label_set.name)) for label in label_set.labels}
-        return strategy in used | {self.strategy("", "OTHER")}
+    def uses(self, strategies: Iterable[str], label_set: LabelSet) -> bool:
+        """Whether any label of the set, or an unknown one, takes one of the strategies."""
+        labels = (*label_set.labels, "")
+        return any(self.strategy(label, kind_of(label, label_set.name)) in strategies for label in labels)
 
     @property
     def digest(self) -> str:
@@ -224,14 +215,7 @@ class Policy:
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def _subtable(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = table.get(name, {})
-    if not isinstance(found, Mapping):
-        raise SettingsError(f"{name} must be a table: [{name}]")
-    return found
-
-
-def _refuse_unknown(table: Mapping[str, Any], known: Any, where: str) -> None:
+def _refuse_unknown(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
     unknown = [name for name in table if name not in known]
     if unknown:
         near = did_you_mean(unknown[0], known)

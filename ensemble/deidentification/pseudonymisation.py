@@ -2,25 +2,24 @@
 
     result = pseudonymise(corpus, Policy.named("trienes2020"), key)
     result.corpus                 the same notes, labels and order; the text of each span is its surrogate
-    result.tags                   where a tag stands, as no surrogate could be made, for a person to rewrite
-    result.removed                how many spans went with the text that was removed
 
-This is how a corpus is made that can be shared (Stubbs et al. 2015; Trienes et al. 2020; Dalianis 2019). All notes of a
-patient are known before the first surrogate is made, so that misspelt names are linked across them and no surrogate is
-another identifier of the patient. Spans that overlap are one stretch and get one surrogate, which each of them covers.
+This makes a corpus that can be shared (Stubbs et al. 2015; Trienes et al. 2020; Dalianis 2019). All notes of a patient
+are known before the first surrogate is made, so that misspelt names are linked across them and no surrogate is another
+identifier of the patient. Spans that overlap get one surrogate, which each of them covers.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from phistack.ensemble.deidentification.deidentifier import Deidentifier, Shuffled
-from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
+from phistack.ensemble.deidentification.deidentifier import Deidentifier
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
+from phistack.ensemble.deidentification.strategies import Shuffled
 from phistack.ensemble.deidentification.verification import Deidentified, verify
 from phistack.features.counting import most_frequent
 from phistack.features.documents import Corpus, Document, Span
@@ -28,7 +27,8 @@ from phistack.features.errors import CorpusError
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
 
-_CORPUS = "the corpus as a whole"
+CORPUS = "the corpus as a whole"
+"""In the place of a patient, for choices that are made for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,12 @@ class Pseudonymised:
     @property
     def tags(self) -> tuple[tuple[str, Span], ...]:
         """Id of the note and span of each tag: where the policy asks for one, or no surrogate could be made."""
-        notes = zip(self.corpus.documents, self.results, strict=True)
-        return tuple((note.id, tag) for note, result in notes for tag in _tags(result))
+        return tuple(
+            (note.id, Span(change.start_in_output, change.end_in_output, change.span.label))
+            for note, result in zip(self.corpus.documents, self.results, strict=True)
+            for change in result.replacements
+            if change.strategy == "tag"
+        )
 
 
 def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language: str = "") -> Pseudonymised:
@@ -72,59 +76,27 @@ def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language:
         )
     shuffled = _shuffled(corpus, policy, key)
     deidentifier = Deidentifier(policy, corpus.label_set, language or corpus.label_set.language, key, shuffled=shuffled)
-    memories = _memories(corpus, deidentifier)
+    memories: dict[str, PatientMemory] = defaultdict(lambda: PatientMemory(complete=True))
+    for note in corpus.documents:
+        deidentifier.remember(memories[note.group], note, note.spans)
     results = tuple(deidentifier.apply(note, note.spans, memories[note.group]) for note in corpus.documents)
     for note, result in zip(corpus.documents, results, strict=True):
         verify(note, result, note.spans)
-    documents = tuple(map(_moved, corpus.documents, results))
+    pairs = zip(corpus.documents, results, strict=True)
+    documents = tuple(replace(note, text=result.text, spans=tuple(_moved(note, result))) for note, result in pairs)
     before, after = (sum(len(note.spans) for note in notes) for notes in (corpus.documents, documents))
     return Pseudonymised(replace(corpus, documents=documents), results, before - after)
 
 
-def renumbered(corpus: Corpus, key: bytes) -> Corpus:
-    """The corpus with new ids, `007-02` for the second note of the seventh patient, and in their order.
-
-    :param key: decides on the order of the patients; without it nobody can tell who became whom.
-    """
-    keyed = KeyedChoices(usable_key(key), _CORPUS)
-    groups = {note.group: keyed.number(10**12, "patient", note.group) for note in corpus.documents}
-    numbers = {group: i for i, group in enumerate(sorted(groups, key=lambda group: (groups[group], group)), 1)}
-    width = max(3, len(str(len(groups))))
-    records: Counter[str] = Counter()
-    renamed = []
-    for note in corpus.documents:
-        records[note.group] += 1
-        number = f"{numbers[note.group]:0{width}d}"
-        renamed.append(replace(note, id=f"{number}-{records[note.group]:02d}", group=number))
-    return replace(corpus, documents=tuple(sorted(renamed, key=lambda note: note.id)))
-
-
-def _memories(corpus: Corpus, deidentifier: Deidentifier) -> dict[str, PatientMemory]:
-    """What is known of each patient: all notes."""
-    memories: dict[str, PatientMemory] = defaultdict(lambda: PatientMemory(complete=True))
-    for note in corpus.documents:
-        deidentifier.remember(memories[note.group], note, note.spans)
-    return memories
-
-
-def _moved(note: Document, result: Deidentified) -> Document:
-    """The new note, each span where the surrogate of its stretch is; what was removed has no span."""
-    return replace(note, text=result.text, spans=tuple(_spans(note.spans, result)))
-
-
-def _spans(spans: Iterable[Span], result: Deidentified) -> Iterator[Span]:
+def _moved(note: Document, result: Deidentified) -> Iterator[Span]:
+    """Each span where the surrogate of its stretch is; what was removed has no span."""
     stretches = iter(result.replacements)
     stretch = next(stretches, None)
-    for span in spans:  # Sorted, as the stretches are.
+    for span in note.spans:  # Sorted, as the stretches are.
         while stretch is not None and stretch.span.end <= span.start:
             stretch = next(stretches, None)
         if stretch is not None and stretch.start_in_output < stretch.end_in_output:
             yield Span(stretch.start_in_output, stretch.end_in_output, span.label)
-
-
-def _tags(result: Deidentified) -> Iterator[Span]:
-    tags = (replacement for replacement in result.replacements if replacement.strategy == "tag")
-    return (Span(tag.start_in_output, tag.end_in_output, tag.span.label) for tag in tags)
 
 
 def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
@@ -138,18 +110,15 @@ def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
             if policy.strategy(span.label, kind_of(span.label, corpus.label_set.name)) == "shuffle":
                 mention = plain_text(note.text[span.start : span.end])
                 written[span.label][normalised(mention)][mention] += 1
-    table: dict[tuple[str, str], str] = {}
+    if not written or key is None:
+        return {}  # The deidentifier refuses to shuffle without a key.
+    keyed, table = KeyedChoices(key, CORPUS), dict[tuple[str, str], str]()
     for label, mentions in written.items():
-        ring = _mixed(sorted(filter(None, mentions)), label, key)
-        for said, other in zip(ring, ring[1:] + ring[:1], strict=True):
-            if said != other:
-                table[label, said] = most_frequent(mentions[other])
+        places = {
+            mention: (keyed.number(10**12, "shuffle", label, mention), mention) for mention in mentions if mention
+        }
+        ring = sorted(places, key=places.__getitem__)
+        for mention, other in zip(ring, ring[1:] + ring[:1], strict=True):
+            if mention != other:
+                table[label, mention] = most_frequent(mentions[other])
     return table
-
-
-def _mixed(mentions: list[str], label: str, key: bytes | None) -> list[str]:
-    """In an order that only the key tells."""
-    if key is None:
-        return mentions  # The deidentifier refuses to work without a key.
-    keyed = KeyedChoices(key, _CORPUS)
-    return sorted(mentions, key=lambda mention: (keyed.number(10**12, "shuffle", label, mention), mention))

@@ -1,25 +1,66 @@
-"""The strategies that need no invention: a label, a number, asterisks, nothing.
+"""What each strategy makes of a mention: `CHANGES`, whose properties are declared in `strategies.toml`.
 
-tag("PATIENT")               "[PATIENT]"
-number("PATIENT", 1)         "[PATIENT-1]"
-name("PER")                  "PER"
-numbered("Person", 1)        "Person 1"
-mask("Zoë 7")                "*****"
-generalise("ZIP", "03601-1234", options, None, "en")    "000"
+tag("PATIENT")                 "[PATIENT]"
+mask("Zoë 7")                  "*****"
+CHANGES["remove"](note, span)  ""
+
+A new strategy is an entry in each of the two; policies, the deidentifier and the command line read them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from phistack.ensemble.deidentification.dates.ages import OLDEST_AGE, cap_age
-from phistack.ensemble.deidentification.dates.parsing import year_of
-from phistack.ensemble.deidentification.policy import PolicyOptions
-from phistack.ensemble.deidentification.professions import profession_group
-from phistack.ensemble.deidentification.relatives import kinship
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
+from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.dates.ages import cap_age
+from phistack.ensemble.deidentification.dates.over_89 import is_birth, kept_year, year_beside
+from phistack.ensemble.deidentification.kinds import kind_of
+from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.policy import Policy
+from phistack.ensemble.deidentification.surrogates import surrogate
+from phistack.ensemble.deidentification.word_groups import kinship, profession_group
+from phistack.features.documents import Document, Span
+from phistack.features.labels import LabelSet
+from phistack.features.letters import normalised
+from phistack.features.plain_view import plain_text
 
+Shuffled = Mapping[tuple[str, str], str]
+"""Label and normalised mention -> the mention that takes its place."""
+
+_NUMBERS = 10**6
 _ZIP = re.compile(r"(\d{3})\d{2}(?:[- ]?\d{4})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note whose PHI is to be changed.
+
+    :param counted: where numbers without a key are counted.
+    :param heading: what the text stands under, such as the name of its column.
+    """
+
+    document: Document
+    label_set: LabelSet
+    policy: Policy
+    context: Context
+    counted: PatientMemory
+    shuffled: Shuffled = field(repr=False)
+    heading: str = ""
+
+    def kind(self, span: Span) -> str:
+        """The kind of PHI of a span."""
+        return kind_of(span.label, self.label_set.name)
+
+    def written(self, span: Span) -> str:
+        """What is at a span, as the note has it."""
+        return self.document.text[span.start : span.end]
+
+    def text(self, span: Span) -> str:
+        """The same in plain view."""
+        return plain_text(self.written(span))
 
 
 def tag(label: str) -> str:
@@ -27,58 +68,74 @@ def tag(label: str) -> str:
     return f"[{label}]"
 
 
-def number(label: str, which: int) -> str:
-    """The label and the number of the person or thing, in brackets."""
-    return f"[{label}-{which}]"
-
-
 def name(label: str) -> str:
     """The label as it is, as Tjong Kim Sang et al. (2019) write the class of an entity."""
     return label
 
 
-def numbered(label: str, which: int) -> str:
-    """The label and the number of the person or thing, as AnonyMate (Adams et al. 2019) writes `Person 1`."""
-    return f"{label} {which}"
-
-
 def mask(mention: str) -> str:
-    """An asterisk for every character, of whatever alphabet, blanks and line ends too.
-
-    The length of the mention can be read off the mask; where that is too much, use tags.
-    """
+    """An asterisk for every character, of whatever alphabet, blanks and line ends too; it shows the length."""
     return "*" * len(mention)
 
 
-def generalise(kind: str, mention: str, options: PolicyOptions, latest_year: int | None, language: str) -> str | None:
-    """The mention with its detail taken away.
-
-    :param kind: DATE (to the year), AGE (90 and over to 90+), ZIP (to three digits), PROFESSION (to its group) or
-        RELATIVE (words such as `mother` stay).
-    :param latest_year: the latest year that is known of, so that no year shows an age of 90 or more.
-    :returns: nothing for other kinds, and for what cannot be read.
-    """
-    ways: dict[str, Callable[[], str | None]] = {
-        "DATE": lambda: _year(mention, latest_year, language),
-        "AGE": lambda: cap_age(mention, language, options.oldest_age),
-        "ZIP": lambda: _zip3(mention, options.restricted_zip3),
-        "PROFESSION": lambda: profession_group(mention, language),
-        "RELATIVE": lambda: kinship(mention, language),
-    }
-    return ways[kind]() if kind in ways else None
+def _number(note: Note, span: Span) -> int:
+    """With a key a number of six digits, the same in every note; without one, the order of first mention."""
+    context = note.context
+    identity = context.memory.identity(note.text(span), note.kind(span), context.language)
+    if context.choices.has_key:
+        return context.choices.number(_NUMBERS, "number", span.label, identity)
+    return note.counted.order(span.label, identity)
 
 
-def _year(mention: str, latest_year: int | None, language: str) -> str | None:
-    year = year_of(mention, language)
-    if year is None or latest_year is None:
-        return year
-    # Two digits are of the latest year that they can mean: '25 in a note of 2019 is 1925.
-    ago = (latest_year - int(year.strip("'"))) % 100 if len(year) < 4 else latest_year - int(year)
-    return None if ago > OLDEST_AGE else year
+def _generalised(note: Note, span: Span) -> str | None:
+    text, language = note.text(span), note.context.language
+    match note.kind(span):
+        case "DATE":
+            return _year(note, span)
+        case "AGE":
+            return _age(note, span)
+        case "ZIP":
+            code = _ZIP.fullmatch(text.strip())
+            return code and ("000" if code[1] in note.policy.options.restricted_zip3 else code[1])
+        case "PROFESSION":
+            return profession_group(text, language)
+        case "RELATIVE":
+            return kinship(text, language)
+    return None
 
 
-def _zip3(mention: str, restricted: tuple[str, ...]) -> str | None:
-    match = _ZIP.fullmatch(mention.strip())
-    if match is None:
-        return None
-    return "000" if match[1] in restricted else match[1]
+def _year(note: Note, span: Span) -> str | None:
+    """The year, unless it shows an age over 89 in the present year or in the latest one of the patient's dates."""
+    memory, present = note.context.memory, note.policy.options.present_year
+    born = is_birth(note.document.text, span.start, span.end) or is_birth(note.heading, len(note.heading))
+    years = {present, memory.latest_by(present) or present}
+    return kept_year(note.text(span), note.context.language, years, is_birth=born, is_old=memory.is_old)
+
+
+def _age(note: Note, span: Span) -> str | None:
+    """90 years and over as one; None for an age that is over 89 by the latest date of the patient's notes."""
+    memory, options = note.context.memory, note.policy.options
+    later = 0
+    if options.over_89:
+        latest = memory.latest_by(options.present_year) or 0
+        at = year_beside(note.document.text, span.start, span.end)
+        later = latest - (at or memory.latest_by(options.present_year, note.document.id) or latest)
+    return cap_age(note.text(span), note.context.language, options.oldest_age, later=later)
+
+
+CHANGES: dict[str, Callable[[Note, Span], str | None]] = {
+    "tag": lambda note, span: tag(span.label),
+    "number": lambda note, span: f"[{span.label}-{_number(note, span)}]",
+    "name": lambda note, span: name(span.label),
+    # AnonyMate (Adams et al. 2019) writes `Person 1`.
+    "numbered": lambda note, span: f"{span.label} {_number(note, span)}",
+    "mask": lambda note, span: mask(note.written(span)),
+    "remove": lambda note, span: "",
+    "surrogate": lambda note, span: surrogate(note.kind(span), note.text(span), note.context),
+    "substitute": lambda note, span: note.policy.substitute(span.label, note.kind(span)),
+    "characters": lambda note, span: same_pattern(note.text(span), note.context, "characters"),
+    "shuffle": lambda note, span: note.shuffled.get((span.label, normalised(note.text(span)))),
+    "generalise": _generalised,
+    "keep": lambda note, span: note.written(span),
+}
+"""Strategy -> the new text of a span, or None where the strategy can do nothing with it: then it is tagged."""

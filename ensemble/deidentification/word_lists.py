@@ -1,7 +1,8 @@
-"""The words that surrogates need, by language: `words/LANGUAGE.toml`.
+"""The tables that ship beside this module, and the words of a language among them.
 
-words("sv")["dates"]["months"][4]     "maj"
+words("sv")["dates"]["months"][4]     "maj", of `words/sv.toml`
 known_words("es", "ages", "years")    the words as a set, for looking up
+shipped("policies/tag")               the table of `policies/tag.toml`
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ LANGUAGES = ("en", "es", "nl", "sv", "de")
 
 
 @cache
+def shipped(name: str) -> dict[str, Any]:
+    """A table by its path in this folder, without the ending `.toml`."""
+    path = resources.files("phistack.ensemble.deidentification").joinpath(f"{name}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def words(language: str) -> dict[str, Any]:
-    """The tables of a language; those of English where there are none."""
-    name = language if language in LANGUAGES else LANGUAGES[0]
-    folder = resources.files("phistack.ensemble.deidentification") / "words"
-    table: dict[str, Any] = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
-    return table
+    """The tables of a language; those of English where it has none."""
+    return shipped(f"words/{language if language in LANGUAGES else LANGUAGES[0]}")
 
 
 @cache

@@ -21,27 +21,10 @@ errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `Evalua
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`
 
-The names and their homes stand in `__init__.pyi`, for editors, type checkers and this file alike. A name is imported
-when it is first asked for, so that `import phistack` takes no time.
+The names and their modules are in `__init__.pyi`. A name is imported when it is first used, so that
+`import phistack` is fast.
 """
 
-from ast import ImportFrom, parse
-from importlib import import_module
-from pathlib import Path
+from phistack.ensemble.tools.faces import face
 
-_STUB = parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_HOMES = {alias.name: str(line.module) for line in _STUB.body if isinstance(line, ImportFrom) for alias in line.names}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> object:
-    """A name of the face from its home, as PEP 562 has it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = face(__name__, __file__)

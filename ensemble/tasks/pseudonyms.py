@@ -3,49 +3,44 @@
     made = pseudonymise_corpus(corpus, Policy.named("trienes2020"), key)
     made.sheet()       "document,start,end,label,why": offsets in the new notes, and no text
 
-On the sheet are the tags, where the policy leaves it to a person to write something or no surrogate could be made; and
-places where a name or number that was marked somewhere in the patient's notes stands again and nothing marked it, so
-that it is still there. Nobody's annotation is perfect: Trienes et al. (2020) reviewed every surrogate of their notes.
+The sheet lists the tags, where the policy leaves it to a person to write something or no surrogate could be made; and
+places that still hold a name or number that is marked elsewhere in the patient's notes. No annotation is perfect:
+Trienes et al. (2020) reviewed every surrogate of their notes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phistack.ensemble.deidentification import REMOVING, Deidentified, Policy, kind_of
-from phistack.ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
+from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
+from phistack.ensemble.deidentification.pseudonymisation import CORPUS, Pseudonymised, pseudonymise
 from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.sheets import sheet
 
-_TAGGED = "a tag stands there: rewrite it"
-_STILL_THERE = "stands unmarked and is marked elsewhere: see whether it is PHI"
-
-
-@dataclass(frozen=True, slots=True)
-class ForReview:
-    """A place in a new note that a person must see."""
-
-    document: str
-    span: Span
-    why: str
+_TAGGED = "a tag: write something in its place"
+_STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"
 
 
 @dataclass(frozen=True, slots=True)
 class PseudonymousCorpus:
-    """The new notes, and what a person must see in them."""
+    """The new notes, and what a person must see in them.
+
+    :ivar review: id of the note, place and reason, in the order of the notes.
+    """
 
     result: Pseudonymised
-    review: tuple[ForReview, ...] = field(repr=False)
+    review: tuple[tuple[str, Span, str], ...] = field(repr=False)
 
     @property
     def n_still_there(self) -> int:
         """How many places have PHI of the patient that nothing marked."""
-        return sum(place.why == _STILL_THERE for place in self.review)
+        return sum(why == _STILL_THERE for _, _, why in self.review)
 
     @property
     def n_unmarked(self) -> int:
@@ -53,10 +48,8 @@ class PseudonymousCorpus:
         return sum(not result.replacements for result in self.result.results)
 
     def sheet(self) -> str:
-        """The places to see as CSV, in the order of the notes."""
-        rows = (
-            (place.document, place.span.start, place.span.end, place.span.label, place.why) for place in self.review
-        )
+        """The places to see as CSV."""
+        rows = ((document, span.start, span.end, span.label, why) for document, span, why in self.review)
         return sheet(("document", "start", "end", "label", "why"), rows)
 
 
@@ -64,46 +57,54 @@ def pseudonymise_corpus(corpus: Corpus, policy: Policy, key: bytes | None, *, la
     """Make surrogates for the PHI of a corpus and look for PHI that nothing marked; raises what `pseudonymise` does."""
     language = language or corpus.label_set.language
     result = pseudonymise(corpus, policy, key, language=language)
-    tags, still_there = defaultdict(list), _still_there(corpus, policy, language)
+    to_see: dict[str, list[tuple[Span, str]]] = defaultdict(list)
     for id, span in result.tags:
-        tags[id].append(ForReview(id, span, _TAGGED))
-    review = [
-        place
-        for note, made in zip(corpus.documents, result.results, strict=True)
-        for place in sorted([*tags[note.id], *_moved(note, made, still_there[note.id])], key=lambda place: place.span)
-    ]
+        to_see[id].append((span, _TAGGED))
+    made = {note.id: of_note for note, of_note in zip(corpus.documents, result.results, strict=True)}
+    for note, span in _still_there(corpus, policy, language):
+        to_see[note.id] += ((moved, _STILL_THERE) for moved in _moved(span, made[note.id]))
+    review = ((note.id, span, why) for note in corpus.documents for span, why in sorted(to_see[note.id]))
     return PseudonymousCorpus(result, tuple(review))
 
 
-def _still_there(corpus: Corpus, policy: Policy, language: str) -> dict[str, tuple[Span, ...]]:
-    """For each note by id the unmarked places in the old text, looked for in all notes of a patient together."""
+def _still_there(corpus: Corpus, policy: Policy, language: str) -> Iterator[tuple[Document, Span]]:
+    """The unmarked places in the old notes, looked for in all notes of a patient together."""
     is_word = WordCounts.of(corpus.documents, language).is_word
     patients: dict[str, list[Document]] = defaultdict(list)
     for note in corpus.documents:
         patients[note.group].append(note)
-    return {
-        note.id: spans
-        for notes in patients.values()
-        for note, spans in zip(
-            notes,
-            unmarked(
-                [(note, note.spans) for note in notes],
-                language,
-                is_word,
-                lambda label: policy.strategy(label, kind_of(label, corpus.label_set.name)) in REMOVING,
-            ),
-            strict=True,
-        )
-    }
+
+    def is_removed(label: str) -> bool:
+        return policy.strategy(label, kind_of(label, corpus.label_set.name)) in REMOVING
+
+    for notes in patients.values():
+        found = unmarked([(note, note.spans) for note in notes], language, is_word, is_removed)
+        yield from ((note, span) for note, spans in zip(notes, found, strict=True) for span in spans)
 
 
-def _moved(note: Document, made: Deidentified, spans: tuple[Span, ...]) -> Iterator[ForReview]:
-    """The unmarked places where they are in the new text; those that touch PHI are gone with it."""
+def _moved(span: Span, made: Deidentified) -> Iterator[Span]:
+    """An unmarked place where it is in the new text; one that touches PHI is gone with it."""
     ends = [replacement.span.end for replacement in made.replacements]
-    for span in spans:
-        before = bisect_right(ends, span.start)
-        after = made.replacements[before : before + 1]
-        if after and after[0].span.start < span.end:
-            continue
+    before = bisect_right(ends, span.start)
+    after = made.replacements[before : before + 1]
+    if not after or after[0].span.start >= span.end:
         shift = made.replacements[before - 1].end_in_output - ends[before - 1] if before else 0
-        yield ForReview(note.id, Span(span.start + shift, span.end + shift, span.label), _STILL_THERE)
+        yield Span(span.start + shift, span.end + shift, span.label)
+
+
+def renumbered(corpus: Corpus, key: bytes) -> Corpus:
+    """The corpus with new ids, `007-02` for the second note of the seventh patient, and in their order.
+
+    :param key: decides the order of the patients; without it the numbers do not tell who became whom.
+    """
+    keyed = KeyedChoices(usable_key(key), CORPUS)
+    groups = {note.group: (keyed.number(10**12, "patient", note.group), note.group) for note in corpus.documents}
+    width = max(3, len(str(len(groups))))
+    numbers = {group: f"{i:0{width}d}" for i, group in enumerate(sorted(groups, key=groups.__getitem__), 1)}
+    records: Counter[str] = Counter()
+    renamed = []
+    for note in corpus.documents:
+        records[note.group] += 1
+        number = numbers[note.group]
+        renamed.append(replace(note, id=f"{number}-{records[note.group]:02d}", group=number))
+    return replace(corpus, documents=tuple(sorted(renamed, key=lambda note: note.id)))

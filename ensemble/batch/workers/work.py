@@ -239,12 +239,17 @@ class _Worker:
         changed = [
             coded(document, spans, self.job.run.key)
             if part.is_coded and self.job.run.key
-            else self.deidentifier.apply(document, spans, memory)
+            else self.deidentifier.apply(document, spans, memory, heading=self._heading(part.label))
             for part, (document, spans) in zip(note.input.parts, note.marked, strict=True)
         ]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
         note.result = audit_record(self.job, self.bundle, note.input, note.found, changed, known, self.engine.known)
+
+    def _heading(self, label: str) -> str:
+        """The columns of a label, whose names may say that their dates are of birth."""
+        labels = self.job.run.form_settings.columns.labels
+        return " ".join(column for column, of_column in labels.items() if label == of_column)
 
     def look_again(self, notes: Sequence[_Note]) -> None:
         """Count what the engine finds in the output outside what was replaced."""

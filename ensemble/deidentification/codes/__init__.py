@@ -1,1 +1,0 @@
-"""Surrogates of numbers: identifiers, phone numbers and e-mail addresses, with valid check digits."""

@@ -5,20 +5,20 @@
     surrogate_url("http://www.clinic.com/staff", context)  "http://www.example.com/bnqtr"
     surrogate_phone("(617) 555-0123", context)             "(340) 928-7416"
 
-Mail and web addresses are in the domains that RFC 2606 keeps for examples, addresses of the Internet protocol in the
-blocks of RFC 5737 and RFC 3849, so that none of them can be anybody's.
+Mail and web addresses are in the domains that RFC 2606 keeps for examples, IP addresses in the blocks of RFC 5737 and
+RFC 3849, so that none of them can be anybody's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.names.surrogate import name_words, new_letter
 from phistack.ensemble.deidentification.names.tables import LOCALES
+from phistack.ensemble.deidentification.splicing import spliced
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of
 
@@ -46,16 +46,12 @@ def surrogate_email(mention: str, context: Context) -> str | None:
     """Another address, or several, whose local parts follow the surrogates of the names in them."""
     if _EMAIL.sub("", mention).strip(" \t\r\n,;/<>()") or not _EMAIL.search(mention):
         return None
-    pieces: list[str] = []
-    position = 0
-    for match in _EMAIL.finditer(mention):
+
+    def new(match: re.Match[str]) -> str | None:
         local = surrogate_username(match["local"], context)
-        if local is None:
-            return None
-        domain = context.pick(_DOMAINS, "domain", fold(match["host"]))
-        pieces += (mention[position : match.start()], f"{match['before']}{local}@{domain}")
-        position = match.end()
-    return "".join([*pieces, mention[position:]])
+        return local and f"{match['before']}{local}@{context.pick(_DOMAINS, 'domain', fold(match['host']))}"
+
+    return spliced(mention, ((*match.span(), new(match)) for match in _EMAIL.finditer(mention)))
 
 
 def surrogate_username(mention: str, context: Context) -> str | None:
@@ -66,23 +62,16 @@ def surrogate_username(mention: str, context: Context) -> str | None:
     coded = same_pattern(mention, context, "user name")
     if coded is None or len(coded) != len(mention):
         return coded
-    pieces: list[str] = []
-    position = 0
-    for run in _RUNS.finditer(mention):
-        new = _letters(fold(run[0]), known, context)
-        pieces += (coded[position : run.start()], in_case_of(new, run[0]) if new else coded[run.start() : run.end()])
-        position = run.end()
-    return "".join([*pieces, coded[position:]])
+    runs = ((run, _letters(fold(run[0]), known, context)) for run in _RUNS.finditer(mention))
+    return spliced(coded, ((*run.span(), in_case_of(new, run[0])) for run, new in runs if new))
 
 
 def _letters(run: str, known: dict[str, str], context: Context) -> str | None:
     """The surrogate of a folded run of letters, where it is made of names and initials."""
-    parts = _split(run, known, _MOST_INITIALS)
-    if parts:
-        return "".join(known.get(part) or new_letter(part, context) for part in parts)
-    if len(run) <= _LETTERS_OF_INITIALS and run.isascii() and context.attempt == 0:
-        return "".join(new_letter(letter, context) for letter in run)
-    return None
+    parts: Sequence[str] = _split(run, known, _MOST_INITIALS)
+    if not parts and len(run) <= _LETTERS_OF_INITIALS and run.isascii() and context.attempt == 0:
+        parts = run
+    return "".join(known.get(part) or new_letter(part, context) for part in parts) or None
 
 
 def _split(run: str, known: Collection[str], initials: int) -> list[str]:
@@ -103,95 +92,74 @@ def surrogate_url(mention: str, context: Context) -> str | None:
     """Another address of the web, of the Internet protocol or of a network card."""
     text = mention.strip()
     if _HARDWARE.fullmatch(text):
-        return mention.replace(text, _hexadecimal(text, context))
-    if _IPV4.fullmatch(text):
-        return mention.replace(text, f"{context.pick(_BLOCKS, 'ip', text)}.{1 + context.number(254, 'ip', text)}")
-    if _IPV6.fullmatch(text):
-        return mention.replace(text, f"2001:db8::{context.number(65535, 'ip6', text) + 1:x}")
-    match = _URL.fullmatch(text)
-    if match is None or not ("." in match["host"] or match["scheme"]):
-        return None
-    rest = same_pattern(match["rest"], context, "path") or match["rest"]
-    return mention.replace(text, match["scheme"] + context.pick(_DOMAINS, "domain", fold(match["host"])) + rest)
-
-
-def _hexadecimal(text: str, context: Context) -> str:
-    digits = [f"{context.number(16, 'mac', fold(text), place):x}" for place in range(len(text))]
-    return "".join(new if old.isalnum() else old for old, new in zip(text, digits, strict=True))
+        digits = [f"{context.number(16, 'mac', fold(text), place):x}" for place in range(len(text))]
+        new = "".join(digit if old.isalnum() else old for old, digit in zip(text, digits, strict=True))
+    elif _IPV4.fullmatch(text):
+        new = f"{context.pick(_BLOCKS, 'ip', text)}.{1 + context.number(254, 'ip', text)}"
+    elif _IPV6.fullmatch(text):
+        new = f"2001:db8::{context.number(65535, 'ip6', text) + 1:x}"
+    else:
+        match = _URL.fullmatch(text)
+        if match is None or not ("." in match["host"] or match["scheme"]):
+            return None
+        rest = same_pattern(match["rest"], context, "path") or match["rest"]
+        new = match["scheme"] + context.pick(_DOMAINS, "domain", fold(match["host"])) + rest
+    return mention.replace(text, new)
 
 
 def surrogate_phone(mention: str, context: Context) -> str | None:
     """A number written in the same way, and possible where the original is; country codes and leading zeros stay.
 
-    :returns: nothing where there are words that do not belong to a telephone number, or fewer than three digits.
+    :returns: None where there are words that do not belong to a telephone number, or fewer than three digits.
     """
     bare = _PHONE_WORDS.sub(lambda match: " " * len(match[0]), mention)
-    digits = [place for place, c in enumerate(bare) if c.isdigit()]
-    if not _PHONE.fullmatch(bare) or len(digits) < 3:
+    places = [place for place, c in enumerate(bare) if c.isdigit()]
+    number = "".join(bare[place] for place in places)
+    if not _PHONE.fullmatch(bare) or len(places) < 3:
         return None
-    code = _area_code(mention, bare, digits, context) if context.options.area_codes else None
-    kept = set(digits[: code.digits if code else _prefix(bare, context.language)])
+    code, other = _area_code(mention[places[0] :], number, context) if context.options.area_codes else ("", "")
+    kept = len(code) or _prefix(bare, number, context.language)
     wanted = _is_valid(bare, context.language)
-    new, attempted = None, context
+    new: str | None = None
     for _ in range(_TRIES):
-        coded = same_pattern("".join(bare[place] for place in digits), attempted, "phone")
+        coded = same_pattern(number, context, "phone")
         if coded is None:
             return None
-        changed = dict(zip(digits, coded, strict=True))
-        new = "".join(c if at in kept or at not in changed else changed[at] for at, c in enumerate(mention))
-        if code:
-            new = new[: code.start] + code.other + new[code.end :]
+        changes = ((place, place + 1, digit) for place, digit in list(zip(places, coded, strict=True))[kept:])
+        new = spliced(mention, changes) or mention
+        new = new[: places[0]] + other + new[places[0] + len(code) :]
         if not wanted or _is_valid(_PHONE_WORDS.sub(" ", new), context.language):
-            return new
-        attempted = attempted.next()
+            break
+        context = context.next()
     return new
 
 
-class _Code(NamedTuple):
-    """An area code or mobile prefix in a number: how many digits, from where to where, and which takes its place."""
-
-    digits: int
-    start: int
-    end: int
-    other: str
-
-
-def _area_code(mention: str, bare: str, digits: list[int], context: Context) -> _Code | None:
-    """The code at the head of a number, if its digits stand together and the language has a list of codes."""
-    number = _digits(bare)
+def _area_code(mention: str, number: str, context: Context) -> tuple[str, str]:
+    """The area code or mobile prefix at the head of a number, and another; empty without a list."""
     for codes in words(context.language).get("phones", {}).values():
         for code in sorted(codes, key=len, reverse=True):
-            start, end = digits[0], digits[min(len(code), len(digits)) - 1] + 1
-            if number.startswith(code) and len(number) > len(code) + 2 and mention[start:end] == code:
-                others = [other for other in codes if other != code and len(other) == len(code)]
-                others = others or [other for other in codes if other != code]
-                return _Code(len(code), start, end, context.pick(others, "area code", code))
-    return None
+            if mention.startswith(code) and number.startswith(code) and len(number) > len(code) + 2:
+                others = [other for other in codes if other != code]
+                alike = [other for other in others if len(other) == len(code)]
+                return code, context.pick(alike or others, "area code", code)
+    return "", ""
 
 
-def _prefix(bare: str, language: str) -> int:
+def _prefix(bare: str, number: str, language: str) -> int:
     """How many leading digits say the country and the kind of number: +34 6, 06, 0."""
-    if language == "en" and len(_digits(bare)) == _WITH_LONG_DISTANCE and _digits(bare)[0] == "1":
-        return 1
-    international = re.match(r"\s*\(?(?:\+|00)\s*", bare)
-    country = str(_country_code(language))
-    digits = _digits(bare)
-    start = 0
-    if international:
-        start = 2 if "+" not in international[0] else 0
-        start += len(country) if digits[start:].startswith(country) else 2
-    zeros = len(digits[start:]) - len(digits[start:].lstrip("0"))
-    return min(start + zeros + (1 if len(digits) - start - zeros > 8 and language != "en" else 0), len(digits) - 2)
-
-
-def _digits(text: str) -> str:
-    return "".join(c for c in text if c.isdigit())
-
-
-def _country_code(language: str) -> int:
     import phonenumbers
 
-    return phonenumbers.country_code_for_region(_region(language))
+    if language == "en" and len(number) == _WITH_LONG_DISTANCE and number[0] == "1":
+        return 1
+    international = re.match(r"\s*\(?(?:\+|00)\s*", bare)
+    start = 0
+    if international:
+        country = str(phonenumbers.country_code_for_region(_region(language)))
+        start = 2 if "+" not in international[0] else 0
+        start += len(country) if number[start:].startswith(country) else 2
+    zeros = len(number[start:]) - len(number[start:].lstrip("0"))
+    kind = 1 if len(number) - start - zeros > 8 and language != "en" else 0
+    return min(start + zeros + kind, len(number) - 2)
 
 
 def _is_valid(text: str, language: str) -> bool:

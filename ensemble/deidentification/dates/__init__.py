@@ -1,1 +1,0 @@
-"""Dates and ages: parsing, patterns, shifting, generalising."""

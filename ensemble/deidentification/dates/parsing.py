@@ -1,8 +1,8 @@
-"""Dates in a mention, whole or in part, with every part where it was written.
+"""The dates of a mention, whole or in part, and where each of their parts is written.
 
     points = parse_dates("the 3rd of May, 2019", "en", day_first=False)
     points[0].year, points[0].month, points[0].days     2019, 5, (3,)
-    parse_dates("some time later", "en", day_first=False)    nothing: words that are no date
+    parse_dates("some time later", "en", day_first=False)    None: words that are no date
 
 A numeric date whose order of day and month is open is read as the language, or the rest of the note, has it, and the
 other way where only that gives a day that exists.
@@ -14,7 +14,7 @@ import calendar
 import re
 from dataclasses import dataclass, field
 
-from phistack.ensemble.deidentification.dates.patterns import DateNames, filler, names, patterns
+from phistack.ensemble.deidentification.dates.patterns import filler, names, patterns
 from phistack.features.letters import fold
 
 EARLIEST_YEAR, LATEST_YEAR = 1800, 2199
@@ -29,10 +29,10 @@ _PARTS = ("y", "m", "d", "d2", "mon", "wd", "ord", "ord2")
 class DatePoint:
     """One date, or range of two days within one month.
 
-    :param year: with its century as far as it is known; nothing where none is written.
-    :param month: 1 to 12, or nothing.
+    :param year: with its century as far as it is known; None where none is written.
+    :param month: 1 to 12, or None.
     :param days: of the month; two for a range such as `3-5 May`.
-    :param weekday: 0 for Monday, or nothing.
+    :param weekday: 0 for Monday, or None.
     :param places: (start, end, part) of each written part, in order; offsets in the mention.
     """
 
@@ -50,26 +50,34 @@ def parse_dates(mention: str, language: str, day_first: bool, near: int | None =
 
     :param day_first: how to read 3/5, if both ways give a day.
     :param near: the year whose century two-digit years get, the nearest; without it 69 is 1969 and 68 is 2068 (POSIX).
-    :returns: nothing if the mention holds anything else, or no date.
+    :returns: None if the mention holds anything else, or no date.
     """
     points: list[DatePoint] = []
     position = 0
     while position < len(mention):
-        point = _point_at(mention, position, language, day_first, near)
-        if point is not None:
-            points.append(point)
-            position = point.end
-            continue
-        between = filler(language).match(mention, position)
-        if between is None or between.end() == position:
+        matches = filter(None, (pattern.match(mention, position) for pattern in patterns(language)))
+        point = next(filter(None, (_point(match, language, day_first, near) for match in matches)), None)
+        between = None if point else filler(language).match(mention, position)
+        end = point.end if point else between.end() if between else position
+        if end == position:
             return None
-        position = between.end()
+        points += [point] if point else []
+        position = end
     return tuple(points) or None
 
 
 def four_digit_year(mention: str) -> int | None:
     """The latest year from 1800 to 2199 written with four digits."""
     return max(map(int, _YEAR.findall(mention)), default=None)
+
+
+def years_written(mention: str, language: str) -> set[str]:
+    """The years of a mention as it writes them, with four digits or, where none has four, with two."""
+    written = set(_YEAR.findall(mention))
+    if written:
+        return written
+    points = parse_dates(mention, language, True) or ()
+    return {mention[start:end].strip("'’") for point in points for start, end, part in point.places if part == "y"}
 
 
 def order_shown_by(mention: str) -> list[bool]:
@@ -79,62 +87,40 @@ def order_shown_by(mention: str) -> list[bool]:
 
 
 def year_of(mention: str, language: str) -> str | None:
-    """The year, as it is written, or nothing if there is none or more than one.
+    """The year, as it is written; None if there is none or more than one.
 
     :returns: four digits; two digits after an apostrophe where the century is not written.
     """
-    written = set(_YEAR.findall(mention))
-    if len(written) == 1:
-        return str(written.pop())
-    points = parse_dates(mention, language, True) or ()
-    years = {mention[start:end] for point in points for start, end, part in point.places if part == "y"}
-    if len(written) > 1 or len(years) != 1:
+    written = years_written(mention, language)
+    if len(written) != 1:
         return None
-    year = years.pop().strip("'’")
+    year = written.pop()
     return year if len(year) == 4 else f"'{year}"
 
 
-def _point_at(mention: str, position: int, language: str, day_first: bool, near: int | None) -> DatePoint | None:
-    for pattern in patterns(language):
-        match = pattern.match(mention, position)
-        point = _point(match, language, day_first, near) if match else None
-        if point is not None:
-            return point
-    return None
-
-
 def _point(match: re.Match[str], language: str, day_first: bool, near: int | None) -> DatePoint | None:
-    groups = match.re.groupindex
-    spans = {name: match.span(name) for name in groups if match.span(name)[0] >= 0}
-    if "a" in spans:
-        return _by_order(match, spans, language, day_first, near)
-    return _checked(match, spans, names(language), near)
-
-
-def _by_order(
-    match: re.Match[str], spans: dict[str, tuple[int, int]], language: str, day_first: bool, near: int | None
-) -> DatePoint | None:
-    """The first reading that exists of two numbers of which one is the month, and perhaps a year."""
-    orders = [("d", "m"), ("m", "d")] if day_first else [("m", "d"), ("d", "m")]
-    fixed = {name: span for name, span in spans.items() if name == "y"}
-    readings = [{**fixed, first: spans["a"], second: spans["b"]} for first, second in orders]
-    if "y" not in spans:
-        readings.append({"m": spans["a"], "y": spans["b"]})
-    elif language == "sv" and len(match["y"]) == 2:
-        readings.insert(0, {"y": spans["a"], "m": spans["b"], "d": spans["y"]})
-    checked = (_checked(match, reading, names(language), near) for reading in readings)
-    return next((point for point in checked if point is not None), None)
+    """The first reading of a match that exists."""
+    spans = {name: match.span(name) for name in match.re.groupindex if match.span(name)[0] >= 0}
+    readings = [spans]
+    if "a" in spans:  # Two numbers of which one is the month, and perhaps a year.
+        a, b, year = spans["a"], spans["b"], {name: span for name, span in spans.items() if name == "y"}
+        readings = [{**year, "d": a, "m": b}, {**year, "m": a, "d": b}][:: 1 if day_first else -1]
+        if not year:
+            readings.append({"m": a, "y": b})
+        elif language == "sv" and len(match["y"]) == 2:
+            readings.insert(0, {"y": a, "m": b, "d": spans["y"]})
+    return next(filter(None, (_checked(match, reading, language, near) for reading in readings)), None)
 
 
 def _checked(
-    match: re.Match[str], spans: dict[str, tuple[int, int]], language: DateNames, near: int | None
+    match: re.Match[str], spans: dict[str, tuple[int, int]], language: str, near: int | None
 ) -> DatePoint | None:
-    """The parts as a date, or nothing if there is no such day."""
-    text = {name: match.string[start:end] for name, (start, end) in spans.items()}
+    """The parts as a date, or None if there is no such day."""
+    known, text = names(language), {name: match.string[start:end] for name, (start, end) in spans.items()}
     year = _year(text["y"], near) if "y" in text else None
-    month = language.months.get(fold(text["mon"]).rstrip(".")) if "mon" in text else int(text.get("m", 0)) or None
+    month = known.months.get(fold(text["mon"]).rstrip(".")) if "mon" in text else int(text.get("m", 0)) or None
     days = tuple(int(text[name]) for name in ("d", "d2") if name in text)
-    weekday = language.weekdays.get(fold(text["wd"]).rstrip(".")) if "wd" in text else None
+    weekday = known.weekdays.get(fold(text["wd"]).rstrip(".")) if "wd" in text else None
     if ("y" in text and year is None) or (("m" in text or "mon" in text) and not 1 <= (month or 0) <= 12):
         return None
     longest = calendar.monthrange(year or 2000, month)[1] if month else 31

@@ -3,31 +3,39 @@
     days = offset(keyed, options)                                        -117
     shift_dates("the 3rd of May, 2019", days, "en", day_first=False)     "the 6th of January, 2019"
 
-What is written stays as it is written: order, separators, names of months and their case, two-digit years, leading
-zeros, ordinals. A month without day is shifted from its middle, a year without month by one year at least, a weekday by
-the weekday of the offset; so partial dates keep their distances to about half their unit, and whole dates exactly.
+The form stays: order, separators, names of months and their case, two-digit years, leading zeros, ordinals. A month
+without day is shifted from its middle, a year without month by one year at least, a weekday by the weekday of the
+offset; so partial dates keep their distances to about half their unit, and whole dates exactly.
 """
 
 from __future__ import annotations
 
 import re
 from calendar import isleap
+from collections.abc import Sequence
 from datetime import date, timedelta
 
+from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
 from phistack.ensemble.deidentification.dates.patterns import DateNames, names
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.policy import PolicyOptions
+from phistack.ensemble.deidentification.splicing import spliced
 from phistack.features.letters import fold, in_case_of
 
 _LEAP_YEAR, _COMMON_YEAR = 2000, 2001
 
 
+def surrogate_date(mention: str, context: Context) -> str | None:
+    """The mention with every date in it shifted as all dates of the patient are."""
+    days = offset(context.choices, context.options)
+    return shift_dates(mention, days, context.language, context.day_first, context.memory.latest_year)
+
+
 def offset(keyed: KeyedChoices, options: PolicyOptions) -> int:
     """The number of days, never 0, by which the dates of the patient are shifted.
 
-    Whole weeks where the weekday is kept, and into the future only where that is asked for. The same for every note,
-    run and process with the same key.
+    It is the same for every note, run and process with the same key.
     """
     unit = 7 if options.keep_weekday else 1
     most = options.shift_days // unit
@@ -41,29 +49,22 @@ def shift_dates(mention: str, days: int, language: str, day_first: bool, near: i
     """The mention with every date in it shifted.
 
     :param near: a year of the note, for two-digit years and for days without a year.
-    :returns: nothing if the mention cannot be read as dates, or a shifted date leaves the years 1800 to 2199.
+    :returns: None if the mention cannot be read as dates, or a shifted date leaves the years 1800 to 2199.
     """
     points = parse_dates(mention, language, day_first, near)
     if points is None:
         return None
-    pieces: list[str] = []
-    position = 0
-    for point in points:
-        new = _shifted(mention, point, days, names(language), near)
-        if new is None:
-            return None
-        pieces += (mention[position : point.start], new)
-        position = point.end
-    return "".join([*pieces, mention[position:]])
+    table = names(language)
+    return spliced(mention, ((point.start, point.end, _shifted(mention, point, days, table, near)) for point in points))
 
 
 def _shifted(mention: str, point: DatePoint, days: int, language: DateNames, near: int | None) -> str | None:
     values: dict[str, int] = {}
     if point.days:
         moved = [_move(point.year, point.month or 1, day, days, near) for day in point.days]
-        if None in moved:
-            return None
         dates = [day for day in moved if day is not None]
+        if len(dates) < len(moved):
+            return None
         if len({(day.year if point.year else 0, day.month) for day in dates}) > 1:
             return _range(mention, point, dates, language)
         values = {"y": dates[0].year, "m": dates[0].month, "d": dates[0].day, "d2": dates[-1].day}
@@ -76,7 +77,13 @@ def _shifted(mention: str, point: DatePoint, days: int, language: DateNames, nea
         values["wd"] = (point.weekday + days) % 7
     if point.year and not EARLIEST_YEAR <= values["y"] <= LATEST_YEAR:
         return None
-    return _written(mention, point, values, language)
+    written = {part: mention[start:end] for start, end, part in point.places}
+    numbers = [written[part] for part in ("m", "d", "d2") if part in written]
+    padded = any(n[0] == "0" for n in numbers) or ("m" in written and all(len(n) == 2 for n in numbers))
+    values["width"] = 2 if padded else 1
+    changes = ((start, end, _part(part, mention[start:end], values, language)) for start, end, part in point.places)
+    new = spliced(mention[: point.end], changes)
+    return new and new[point.start :]
 
 
 def _move(year: int | None, month: int, day: int, days: int, near: int | None) -> date | None:
@@ -100,67 +107,39 @@ def _middle(year: int | None, month: int, days: int, near: int | None) -> date:
     return moved
 
 
-def _range(mention: str, point: DatePoint, dates: list[date], language: DateNames) -> str | None:
+def _range(mention: str, point: DatePoint, dates: Sequence[date], language: DateNames) -> str | None:
     """A range of days that now ends in another month: both days with their own months."""
-    places = {part: (start, end) for start, end, part in point.places}
-    if "mon" not in places:
-        return None
-    written = mention[slice(*places["mon"])]
-    days = [f"{day.day} {_month_name(written, day.month, language)}" for day in dates]
-    if "y" in places:
-        year = mention[slice(*places["y"])]
-        days = [f"{text} {_year(year, day.year)}" for text, day in zip(days, dates, strict=True)]
-    return " - ".join(days)
+    written = {part: mention[start:end] for start, end, part in point.places}
+    days: list[str] = []
+    for day in dates if "mon" in written else ():
+        parts = (_part(p, written[p], {"m": day.month, "y": day.year}, language) for p in ("mon", "y") if p in written)
+        days.append(" ".join((str(day.day), *parts)))
+    return " - ".join(days) or None
 
 
-def _written(mention: str, point: DatePoint, values: dict[str, int], language: DateNames) -> str:
-    """The new values in the places of the old ones, written in the same way."""
-    numbers = [mention[start:end] for start, end, part in point.places if part in ("m", "d", "d2")]
-    padded = any(n.startswith("0") for n in numbers) or (
-        all(len(n) == 2 for n in numbers) and any(part == "m" for _, _, part in point.places)
-    )
-    pieces: list[str] = []
-    position = point.start
-    for start, end, part in point.places:
-        pieces += (mention[position:start], _part(part, mention[start:end], values, padded, language))
-        position = end
-    return "".join([*pieces, mention[position : point.end]])
-
-
-def _part(part: str, old: str, values: dict[str, int], padded: bool, language: DateNames) -> str:
+def _part(part: str, old: str, values: dict[str, int], language: DateNames) -> str:
+    """The new value of a part, written as the old one is."""
     match part:
         case "y":
             return _year(old, values["y"])
         case "mon":
-            return _month_name(old, values["m"], language)
+            return _name(old, values["m"] - 1, language.full_months, language.short_months)
         case "wd":
-            return _weekday_name(old, values["wd"], language)
-        case "ord":
-            return _ordinal(old, values["d"])
-        case "ord2":
-            return _ordinal(old, values["d2"])
-        case _:
-            return f"{values[part]:0{2 if padded else 1}d}"
+            return _name(old, values["wd"], language.full_weekdays, language.short_weekdays)
+        case "ord" | "ord2":
+            return _ordinal(old, values["d2" if part == "ord2" else "d"])
+    return f"{values[part]:0{values['width']}d}"
 
 
 def _year(old: str, year: int) -> str:
     digits = old.lstrip("'’")
-    return old[: len(old) - len(digits)] + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
+    return old.removesuffix(digits) + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
 
 
-def _month_name(old: str, month: int, language: DateNames) -> str:
-    full = fold(old) in map(fold, language.full_months)
-    name = (language.full_months if full else language.short_months)[month - 1]
-    return _named(old, name, name == language.full_months[month - 1])
-
-
-def _weekday_name(old: str, weekday: int, language: DateNames) -> str:
-    full = fold(old) in map(fold, language.full_weekdays)
-    return _named(old, (language.full_weekdays if full else language.short_weekdays)[weekday], full)
-
-
-def _named(old: str, name: str, is_full: bool) -> str:
-    dot = "." if old.endswith(".") and not is_full else ""
+def _name(old: str, number: int, full: Sequence[str], short: Sequence[str]) -> str:
+    """The name of a month or weekday, in full or short as the old one."""
+    name = (full if fold(old) in map(fold, full) else short)[number]
+    dot = "." if old.endswith(".") and name != full[number] else ""
     return in_case_of(name.lower() if old[:1].islower() else name, old.rstrip(".")) + dot
 
 

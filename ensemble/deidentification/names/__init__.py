@@ -1,1 +1,0 @@
-"""Surrogates of names: forms, tables by language, the index of a patient's names."""

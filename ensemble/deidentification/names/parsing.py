@@ -4,7 +4,8 @@
     form.roles      (("smith", "last"), ("john", "first"), ("m", "initial"))
     form.words      ("smith", "john")
 
-Roles: first, last, initial, title (kept), particle (dropped), connector (kept), gap (kept).
+Roles: first, last, initial, initials, title (kept), particle (dropped with the gap after
+it), connector (kept), gap (kept).
 """
 
 from __future__ import annotations
@@ -20,24 +21,21 @@ from phistack.features.letters import WORD, fold, is_latin
 _GAP = re.compile(r"[\s.,\-‐‑–'’()/&;:*]*")
 _GENITIVE = re.compile(r"['’][sS]$")
 _MOST_WORDS = 9
-_FIRST_CREDENTIAL = 3
 _NAMES = ("first", "last")
 
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """A word or what stands between words.
+    """A word or what is between words.
 
     :param text: as written, without its genitive ending.
     :param role: see the module's list.
     :param ending: the genitive ending, or nothing.
-    :param unit: words joined by hyphens share the number of their unit.
     """
 
     text: str = field(repr=False)
     role: str
     ending: str = field(default="", repr=False)
-    unit: int = -1
 
     @property
     def folded(self) -> str:
@@ -47,7 +45,7 @@ class NamePart:
 
 @dataclass(frozen=True, slots=True)
 class ParsedName:
-    """A mention as pieces, which together are the mention."""
+    """A mention as pieces, which together are the mention: gaps and words by turns."""
 
     pieces: tuple[NamePart, ...] = field(repr=False)
 
@@ -65,141 +63,91 @@ class ParsedName:
 def parse_name(mention: str, language: str) -> ParsedName | None:
     """The words of a mention and their roles.
 
-    :returns: nothing for what cannot be a name: digits, other signs, letters that are not Latin, too many words.
+    :returns: None for what cannot be a name: digits, other signs, letters that are not Latin, too many words.
     """
-    pieces = _split(mention)
-    if pieces is None:
+    found = list(WORD.finditer(mention))
+    bounds = [0, *(at for match in found for at in match.span()), len(mention)]
+    gaps = [mention[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    latin = all(is_latin(match[0].replace("'", "").replace("’", "")) for match in found)
+    if not (1 <= len(found) <= _MOST_WORDS and latin and all(map(_GAP.fullmatch, gaps))):
         return None
-    pieces = _mark_words(pieces, language)
-    return ParsedName(tuple(_mark_names(pieces, name_tables(language), language)))
+    cuts = [_GENITIVE.search(match[0]) for match in found]
+    words = [
+        NamePart(match[0][: cut and cut.start()], "name", cut[0] if cut else "")
+        for match, cut in zip(found, cuts, strict=True)
+    ]
+    words = [replace(word, role=role) for word, role in zip(words, _roles(words, gaps, language), strict=True)]
+    names = [place for place, word in enumerate(words) if word.role in _NAMES]
+    if names and language in ("sv", "de", "nl", "en"):
+        words[names[-1]] = _without_genitive(words[names[-1]], name_tables(language))
+    pieces = [NamePart(gaps[0], "gap")]
+    for word, gap in zip(words, gaps[1:], strict=True):
+        pieces += (word, NamePart(gap, "particle" if word.role == "particle" else "gap"))
+    return ParsedName(tuple(pieces))
 
 
-def _split(mention: str) -> list[NamePart] | None:
-    pieces: list[NamePart] = []
-    position = 0
-    for match in WORD.finditer(mention):
-        gap = mention[position : match.start()]
-        if not _GAP.fullmatch(gap) or not is_latin(match[0].replace("'", "").replace("’", "")):
-            return None
-        pieces.append(NamePart(gap, "gap"))
-        ending = _GENITIVE.search(match[0])
-        cut = ending.start() if ending else len(match[0])
-        pieces.append(NamePart(match[0][:cut], "name", match[0][cut:]))
-        position = match.end()
-    rest = mention[position:]
-    if not pieces or len(pieces) > 2 * _MOST_WORDS or not _GAP.fullmatch(rest):
-        return None
-    return [*pieces, NamePart(rest, "gap")]
-
-
-def _mark_words(pieces: list[NamePart], language: str) -> list[NamePart]:
-    """Titles at the beginning, credentials at the end, connectors, particles and initials."""
+def _roles(words: Sequence[NamePart], gaps: Sequence[str], language: str) -> list[str]:
+    """The role of each word: titles first, credentials last, names by a comma or by their order."""
     titles, credentials, connectors, particles = (
         known_words(language, "names", name) for name in ("titles", "credentials", "connectors", "particles")
     )
-    marked = list(pieces)
-    places = range(1, len(pieces), 2)
-    last = places[-1]
-    leading = True
-    for place in places:
-        word = pieces[place]
-        leading = leading and place < last and word.folded in titles and "," not in pieces[place + 1].text
-        trailing = place > _FIRST_CREDENTIAL and all(
-            pieces[after].folded in credentials for after in range(place, last + 1, 2)
+    last, roles = len(words) - 1, list[str]()
+    for place, (word, after) in enumerate(zip(words, gaps[1:], strict=True)):
+        is_small, follows = word.text.islower(), place < last
+        is_title = {*roles} <= {"title"} and follows and word.folded in titles and "," not in after
+        if is_title or (place > 1 and all(following.folded in credentials for following in words[place:])):
+            roles.append("title")
+        elif follows and place and is_small and word.folded in connectors:
+            roles.append("connector")
+        elif follows and word.folded in particles and after and "." not in after and (is_small or place):
+            roles.append("particle")
+        else:
+            roles.append("initial" if len(word.folded) == 1 else "name")
+    names = [place for place, role in enumerate(roles) if role == "name"]
+    firsts = [place for place in names if not (place - 1 in names and gaps[place] in ("-", "‐", "‑"))]
+    comma = next((place for place in names and range(names[0], names[-1]) if "," in gaps[place + 1]), None)
+    tables = name_tables(language)
+    if len(words) == 1 and names and _is_initials(words[0], tables):
+        return ["initials"]
+    if comma is None:
+        of_names = _roles_by_order(
+            [words[place] for place in firsts], {*roles[: min(names, default=0)]}, tables, language
         )
-        if leading or trailing:
-            role = "title"
-        elif 1 < place < last and word.folded in connectors and word.text.islower():
-            role = "connector"
-        elif place < last and word.folded in particles and _is_particle(word, pieces[place + 1].text, place):
-            role = "particle"
-        elif len(word.folded) == 1:
-            role = "initial"
-        else:
-            role = "name"
-        marked[place] = replace(word, role=role)
-    return marked
-
-
-def _is_particle(word: NamePart, gap_after: str, place: int) -> bool:
-    """A particle is written small, or in capitals or with a capital inside a longer name."""
-    return "." not in gap_after and gap_after != "" and (word.text.islower() or place > 1)
-
-
-def _mark_names(pieces: list[NamePart], tables: NameTables, language: str) -> list[NamePart]:
-    places = [place for place, piece in enumerate(pieces) if piece.role == "name"]
-    units = _units(pieces, places)
-    if len(places) == 1 and _are_initials(pieces, places[0], tables):
-        roles = ["initials"]
-    elif any("," in piece.text for piece in pieces[_first(places) : _last(places)] if piece.role == "gap"):
-        comma = next(p for p in range(places[0], len(pieces)) if "," in pieces[p].text and pieces[p].role == "gap")
-        roles = ["last" if unit[0] < comma else "first" for unit in units]
     else:
-        roles = _roles_by_order(pieces, units, tables, language)
-    marked = list(pieces)
-    for number, (unit, role) in enumerate(zip(units, roles, strict=True)):
-        for place in unit:
-            marked[place] = replace(pieces[place], role=role, unit=number)
-    return _genitives(marked, tables, language)
+        of_names = ["last" if place <= comma else "first" for place in firsts]
+    for place in names:  # Words joined by a hyphen are one name.
+        roles[place] = of_names[sum(first <= place for first in firsts) - 1]
+    return roles
 
 
-def _first(places: Sequence[int]) -> int:
-    return places[0] if places else 0
+def _is_initials(word: NamePart, tables: NameTables) -> bool:
+    return word.text.isupper() and len(word.folded) <= 3 and not tables.has(word.folded)
 
 
-def _last(places: Sequence[int]) -> int:
-    return places[-1] if places else 0
+def _roles_by_order(names: Sequence[NamePart], before: set[str], tables: NameTables, language: str) -> list[str]:
+    """The roles of names that no comma divides, by the tables, or else the last name last.
 
-
-def _units(pieces: list[NamePart], places: Sequence[int]) -> list[list[int]]:
-    """Places of words, those joined by a hyphen together."""
-    units: list[list[int]] = []
-    for place in places:
-        joined = units and place - 2 == units[-1][-1] and pieces[place - 1].text in ("-", "‐", "‑")
-        if joined:
-            units[-1].append(place)
-        else:
-            units.append([place])
-    return units
-
-
-def _are_initials(pieces: list[NamePart], place: int, tables: NameTables) -> bool:
-    word = pieces[place]
-    known = tables.gender(word.folded) is not None or tables.is_last(word.folded)
-    alone = all(piece.role == "gap" for number, piece in enumerate(pieces) if number != place)
-    return alone and word.text.isupper() and len(word.folded) <= 3 and not known
-
-
-def _roles_by_order(pieces: list[NamePart], units: list[list[int]], tables: NameTables, language: str) -> list[str]:
-    words = [pieces[unit[0]].folded for unit in units]
-    firsts = [tables.gender(word) is not None for word in words]
-    lasts = [tables.is_last(word) for word in words]
-    if not units:
-        return []
-    before = {piece.role for piece in pieces[: units[0][0]]}
-    if len(units) == 1:
-        either = language == "es" and not pieces[units[0][0]].text.isupper()
+    :param before: the roles of what is before the names.
+    """
+    firsts = [tables.gender(name.folded) is not None for name in names]
+    lasts = [tables.is_last(name.folded) for name in names]
+    if len(names) == 1:
+        either = language == "es" and not names[0].text.isupper()
         only_first = firsts[0] and (either or not lasts[0]) and not before & {"title", "particle", "initial"}
         return ["first" if only_first else "last"]
-    if len(units) == 2 and lasts[0] and not firsts[0]:
+    if len(names) == 2 and lasts[0] and not firsts[0]:
         return ["last", "first" if firsts[1] and not lasts[1] else "last"]
     if "initial" in before and not any(firsts):
-        return ["last"] * len(units)
-    n_first = len(units) - 1
-    if language == "es" and len(units) > 2:
-        n_first = 2 if len(units) > 3 or (firsts[1] and not lasts[1]) else 1
-    return ["first"] * n_first + ["last"] * (len(units) - n_first)
+        return ["last"] * len(names)
+    n_first = len(names) - 1
+    if language == "es" and len(names) > 2:
+        n_first = 2 if len(names) > 3 or (firsts[1] and not lasts[1]) else 1
+    return ["first"] * n_first + ["last"] * (len(names) - n_first)
 
 
-def _genitives(pieces: list[NamePart], tables: NameTables, language: str) -> list[NamePart]:
+def _without_genitive(word: NamePart, tables: NameTables) -> NamePart:
     """A final -s without apostrophe is an ending where the word without it is a frequent name and with it none."""
-    if language not in ("sv", "de", "nl", "en") or not any(piece.role in _NAMES for piece in pieces):
-        return pieces
-    place = max(number for number, piece in enumerate(pieces) if piece.role in _NAMES)
-    word = pieces[place]
     stem = word.folded[:-1]
-    known = [tables.gender(w) is not None or tables.is_last(w) for w in (word.folded, stem)]
-    if word.ending or word.folded[-1] != "s" or len(stem) < 3 or known != [False, True]:
-        return pieces
-    cut = replace(word, text=word.text[:-1], ending=word.text[-1])
-    return [*pieces[:place], cut, *pieces[place + 1 :]]
+    if word.ending or word.folded[-1] != "s" or len(stem) < 3 or tables.has(word.folded) or not tables.has(stem):
+        return word
+    return replace(word, text=word.text[:-1], ending=word.text[-1])

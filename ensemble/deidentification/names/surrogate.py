@@ -6,10 +6,10 @@
 Word by word: a last name for a last name, a first name of the same gender for a first name, an initial for an initial,
 each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go.
 
-Within a patient a frequent name has one surrogate in every note, whatever else a note holds: the tables say whether
-it is a first or a last name, and not the place where it stands. The first letter of a name decides that of its
-surrogate, so that initials and monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. Where
-the surrogate is itself a name of the note, its initial stands for it.
+Within a patient a frequent name has one surrogate in every note, whatever else a note holds, as the tables decide
+whether it is a first or a last name. The first letter of a name decides that of its surrogate, so that initials and
+monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. Where the surrogate is itself a name of
+the note, its initial replaces it.
 """
 
 from __future__ import annotations
@@ -35,21 +35,15 @@ _SOUNDS = (
 def surrogate_name(mention: str, context: Context) -> str | None:
     """The name of another person, in the form of the original.
 
-    :returns: nothing for what cannot be read as a name, and where no name is left that the note does not hold.
+    :returns: None for what cannot be read as a name, and where no name is left that the note does not hold.
     """
     form = parse_name(mention, context.language)
     if form is None or not form.roles:
         return None
     titled = _gender_of_titles(form, context.language)
-    pieces: list[str] = []
-    dropped = False
-    for piece in form.pieces:
-        new = "" if dropped else _piece(piece, form, titled, context)
-        if new is None:
-            return None
-        dropped = piece.role == "particle"
-        pieces.append(new)
-    return "".join(pieces)
+    pieces = [_piece(piece, form, titled, context) for piece in form.pieces]
+    made = [piece for piece in pieces if piece is not None]
+    return "".join(made) if len(made) == len(pieces) else None
 
 
 def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Context) -> str | None:
@@ -58,9 +52,12 @@ def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Conte
             alone = len(form.words) == 1
             role = (context.memory.role(piece.folded) if alone else None) or piece.role
             word = _surrogate_word(piece.folded, role, titled, context)
-            return None if word is None else in_case_of(word, piece.text) + _ending(piece.ending, word)
+            # A plain -s is not written after a name that ends in a hiss.
+            hiss = piece.ending in ("s", "S") and word and fold(word)[-1] in "sxz"
+            return word and in_case_of(word, piece.text) + ("" if hiss else piece.ending)
         case "initial" | "initials":
-            return _letters(piece.text, context) + piece.ending
+            letters = "".join(new_letter(letter, context) for letter in fold(piece.text))
+            return (letters.upper() if piece.text.isupper() else letters) + piece.ending
         case "particle":
             return ""
         case _:
@@ -72,17 +69,19 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
 
     :param role: `first` or `last`, for what is in no table.
     :param titled: the gender that a title shows, likewise.
-    :returns: a name that does not hold the word, nor another with which the word stands in a mention; nothing if there
-        is none.
+    :returns: a name that does not hold the word, nor another of its mentions; None if there is none.
     """
-    name = context.memory.canonical(word)
+    name = context.memory.index.canonical(word)
     gender = _gender(name, role, titled, context)
+    most = context.options.common_names
+    # Names with a fitting letter, then all; or the most frequent only.
+    beginnings = ("",) if most else (new_letter(name[0], context), "")
     initial = None
-    for options in _pools(gender, name, context):
+    for options in (_pool(gender, context.language, letter, most) for letter in beginnings):
         for attempt in range(_TRIES if options else 0):
             new = context.pick(options, "name", gender, sounds_like(name), attempt)
             if len(name) < _SHORTEST_PART or name not in fold(new):
-                if _is_free(fold(new), {word} | context.memory.companions(name), context):
+                if _is_free(fold(new), {word} | context.memory.index.companions(name), context):
                     return new
                 initial = initial or f"{new[0]}."
                 if not context.memory.complete:
@@ -90,22 +89,11 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
     return initial
 
 
-def _pools(gender: str, name: str, context: Context) -> tuple[Sequence[str], ...]:
-    """Where to look for a surrogate: among names with a fitting letter, then all; or the most frequent only."""
-    most = context.options.common_names
-    if most:
-        return (_pool(gender, context.language, most=most),)
-    return (_pool(gender, context.language, new_letter(name[0], context)), _pool(gender, context.language))
-
-
 def name_words(text: str, context: Context) -> dict[str, str]:
     """Every known word of a name that is somewhere in a folded text -> its folded surrogate."""
-    found: dict[str, str] = {}
-    for word in sorted(name for name in context.memory.names if name in text):
-        new = _surrogate_word(word, context.memory.role(word) or "last", None, context)
-        if new is not None:
-            found[word] = fold(new).removesuffix(".")
-    return found
+    known = sorted(name for name in context.memory.names if name in text)
+    new = ((word, _surrogate_word(word, context.memory.role(word) or "last", None, context)) for word in known)
+    return {word: fold(name).removesuffix(".") for word, name in new if name is not None}
 
 
 def new_letter(letter: str, context: Context) -> str:
@@ -115,22 +103,14 @@ def new_letter(letter: str, context: Context) -> str:
 
 
 def sounds_like(word: str) -> str:
-    """A folded word by its sound, roughly.
+    """A folded word by its sound, roughly: without double letters and silent h, like letters as one.
 
-    Double letters, a silent h and letters often taken for each other fall together. Vowels stay, so that Maria and
-    Mario are two names.
+    Vowels stay, so that Maria and Mario are two names.
     """
-    first, rest = word[:1], word[1:]
-    sound = first + rest
+    sound = word
     for written, spoken in _SOUNDS:
         sound = sound.replace(written, spoken)
-    sound = sound[:1] + sound[1:].replace("h", "")
-    return re.sub(r"(.)\1+", r"\1", sound)
-
-
-def _letters(text: str, context: Context) -> str:
-    letters = "".join(new_letter(letter, context) for letter in fold(text))
-    return letters.upper() if text.isupper() else letters
+    return re.sub(r"(.)\1+", r"\1", sound[:1] + sound[1:].replace("h", ""))
 
 
 def _is_free(name: str, parts: Iterable[str], context: Context) -> bool:
@@ -140,7 +120,7 @@ def _is_free(name: str, parts: Iterable[str], context: Context) -> bool:
 
 
 @cache
-def _pool(gender: str, language: str, letter: str = "", most: int = 0) -> Sequence[str]:
+def _pool(gender: str, language: str, letter: str, most: int) -> Sequence[str]:
     """The names of a gender, or the last names, that begin with a letter; so many of the most frequent, or all."""
     tables = name_tables(language)
     pools = {
@@ -158,24 +138,12 @@ def _gender(name: str, role: str, titled: str | None, context: Context) -> str:
     own = tables.gender(name)
     if not own and (role == "last" or tables.is_last(name)):
         return "last"
-    known = own or _table_gender(name) or titled
-    if known:
-        return known
-    endings = {"a": "female", "o": "male"}
-    return endings.get(name[-1]) or context.choices.pick(("female", "male"), "gender", sounds_like(name))
-
-
-def _table_gender(name: str) -> str | None:
-    return next((gender for language in LOCALES if (gender := name_tables(language).gender(name))), None)
+    elsewhere = filter(None, (name_tables(language).gender(name) for language in LOCALES))
+    known = own or next(elsewhere, None) or titled or {"a": "female", "o": "male"}.get(name[-1])
+    return known or context.choices.pick(("female", "male"), "gender", sounds_like(name))
 
 
 def _gender_of_titles(form: ParsedName, language: str) -> str | None:
     titles = {piece.folded for piece in form.pieces if piece.role == "title"}
-    female = titles & known_words(language, "names", "female_titles")
-    male = titles & known_words(language, "names", "male_titles")
-    return None if bool(female) == bool(male) else "female" if female else "male"
-
-
-def _ending(ending: str, word: str) -> str:
-    """A plain -s is not written after a name that ends in a hiss."""
-    return "" if ending in ("s", "S") and fold(word)[-1] in "sxz" else ending
+    shown = [gender for gender in ("female", "male") if titles & known_words(language, "names", f"{gender}_titles")]
+    return shown[0] if len(shown) == 1 else None

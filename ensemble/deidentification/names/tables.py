@@ -2,7 +2,7 @@
 
     names = name_tables("sv")
     names.female, names.male, names.last     names as written
-    names.gender("karin")                    "female"; "neutral" where both tables have it; nothing where none has
+    names.gender("karin")                    "female"; "neutral" where both tables have it; None where none has
 
 The tables are read, never called: Faker's own random choices play no part.
 """
@@ -10,11 +10,12 @@ The tables are read, never called: Faker's own random choices play no part.
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from phistack.features.letters import WORD, edits, fold, is_latin
+from phistack.features.letters import WORD, fold, is_latin
 
 LOCALES = {"en": "en_US", "es": "es_ES", "nl": "nl_NL", "sv": "sv_SE", "de": "de_DE"}
 """Language -> the locale of its tables."""
@@ -32,7 +33,7 @@ class NameTables:
     last: tuple[str, ...]
 
     @cached_property
-    def _folded(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    def folded(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
         """Female, male and last names, folded."""
         female, male, last = (frozenset(map(fold, names)) for names in (self.female, self.male, self.last))
         return female, male, last
@@ -45,17 +46,21 @@ class NameTables:
     @cached_property
     def letters(self) -> str:
         """With which enough female, enough male and enough last names begin."""
-        common = _common_letters(self.female) & _common_letters(self.male) & _common_letters(self.last)
-        return "".join(sorted(common))
+        counts = [Counter(fold(name)[0] for name in names) for names in (self.female, self.male, self.last)]
+        return "".join(sorted(c for c in counts[0] if c.isascii() and all(count[c] >= _PER_LETTER for count in counts)))
 
     def gender(self, word: str) -> str | None:
         """`female`, `male` or `neutral` for a folded first name that the tables have."""
-        female, male = (word in names for names in self._folded[:2])
+        female, male = (word in names for names in self.folded[:2])
         return "neutral" if female and male else "female" if female else "male" if male else None
 
     def is_last(self, word: str) -> bool:
         """Whether a folded word is a frequent last name."""
-        return word in self._folded[2]
+        return word in self.folded[2]
+
+    def has(self, word: str) -> bool:
+        """Whether a folded word is a frequent first or last name."""
+        return any(word in names for names in self.folded)
 
 
 @cache
@@ -73,34 +78,28 @@ def name_tables(language: str) -> NameTables:
 @lru_cache(maxsize=50_000)
 def is_known_name(word: str) -> bool:
     """Whether a folded word is a frequent first or last name in any of the languages."""
-    every = map(name_tables, LOCALES)
-    return any(tables.gender(word) is not None or tables.is_last(word) for tables in every)
+    return word in _every_name()[0]
 
 
 @lru_cache(maxsize=50_000)
 def nearest_name(word: str) -> str | None:
     """The frequent name of any language that is one edit from a folded word and begins as it does.
 
-    :returns: nothing if there is none; of several the longest, then the first in the alphabet.
+    :returns: None if there is none; of several the longest, then the first in the alphabet.
     """
-    near = {name for shorter in _shortened(word) for name in _by_shortened().get(shorter, ())}
-    alike = [name for name in near if name[0] == word[0] and edits(name, word, 1) == 1]
-    return min(alike, key=lambda name: (-len(name), name), default=None)
+    names, letters = _every_name()
+    edited: set[str] = set()
+    for head, tail in ((word[:i], word[i:]) for i in range(1, len(word) + 1)):
+        edited |= {head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]}
+        edited |= {head + letter + rest for letter in letters for rest in (tail, tail[1:])}
+    return min(names & edited - {word}, key=lambda name: (-len(name), name), default=None)
 
 
 @cache
-def _by_shortened() -> dict[str, tuple[str, ...]]:
-    """Folded frequent names by themselves and by what is left when one letter is missing."""
-    found: dict[str, set[str]] = {}
-    for tables in map(name_tables, LOCALES):
-        for name in map(fold, (*tables.female, *tables.male, *tables.last)):
-            for shorter in _shortened(name):
-                found.setdefault(shorter, set()).add(name)
-    return {shorter: tuple(names) for shorter, names in found.items()}
-
-
-def _shortened(word: str) -> set[str]:
-    return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
+def _every_name() -> tuple[frozenset[str], frozenset[str]]:
+    """The folded frequent names of all languages, and their letters."""
+    names = frozenset().union(*(names for tables in map(name_tables, LOCALES) for names in tables.folded))
+    return names, frozenset("".join(names))
 
 
 def _usual(names: Iterable[str], most: int) -> tuple[str, ...]:
@@ -109,8 +108,3 @@ def _usual(names: Iterable[str], most: int) -> tuple[str, ...]:
     ordered = sorted(names, key=lambda name: -weights[name]) if weights else list(dict.fromkeys(names))
     usable = [n for n in ordered if WORD.fullmatch(n) and len(n) >= _SHORTEST and is_latin(n) and "'" not in n]
     return tuple(usable[:most] if weights else usable)
-
-
-def _common_letters(names: tuple[str, ...]) -> set[str]:
-    letters = [fold(name)[0] for name in names]
-    return {letter for letter in set(letters) if letters.count(letter) >= _PER_LETTER and letter.isascii()}

@@ -1,1 +1,0 @@
-"""Surrogates of places: cities, addresses, organisations."""

@@ -1,8 +1,8 @@
 """Surrogates of hospitals, departments, rooms and organisations, from lists.
 
-    surrogate_hospital("Mercy General Hospital", context)    "Glenhaven Clinic"
-    surrogate_hospital("MGH", context)                       "QTK"
-    surrogate_room("room 12B", context)                      "room 47F"
+    surrogate_institution("Mercy General Hospital", context, "hospital")    "Glenhaven Clinic"
+    surrogate_institution("MGH", context, "hospital")                       "QTK"
+    surrogate_room("room 12B", context)                                     "room 47F"
 
 The names are in `words/LANGUAGE.toml`; none is that of a real place as far as we know. An abbreviation gets other
 letters, which are not those of the surrogate of the full name.
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 
-from phistack.ensemble.deidentification.codes.patterns import same_pattern
+from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.splicing import spliced
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of, parts
 
@@ -22,24 +23,32 @@ _LONGEST_NAME = 150
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
-def surrogate_hospital(mention: str, context: Context) -> str | None:
-    """Another hospital; a founder alone for one word, letters for an abbreviation."""
-    return _institution(mention, words(context.language)["hospitals"]["patterns"], "hospital", context)
+def surrogate_institution(mention: str, context: Context, kind: str) -> str | None:
+    """Another hospital or organisation; a founder alone for one word, letters for an abbreviation.
+
+    :param kind: `hospital` or `organisation`.
+    """
+    if _is_abbreviation(mention):
+        return same_pattern(mention, context, kind)
+    taken = parts(mention)
+    founders = [name for name in words(context.language)["hospitals"]["founders"] if not parts(name) & taken]
+    if not founders or not _is_name(mention):
+        return None
+    founder = context.pick(founders, kind, fold(mention))
+    if len(_WORD.findall(mention)) == 1:
+        return in_case_of(founder, mention)
+    # A clinic for a clinic: the patterns that share the most words with the original.
+    patterns = words(context.language)[f"{kind}s"]["patterns"]
+    shared = [len(parts(pattern) & taken) for pattern in patterns]
+    alike = [pattern for pattern, n in zip(patterns, shared, strict=True) if n == max(shared)]
+    return in_case_of(context.pick(alike, kind, "pattern", fold(mention)).format(founder=founder), mention)
 
 
 def surrogate_care_unit(mention: str, context: Context) -> str | None:
-    """A care unit that any hospital may have; nothing in a language that has no list of them.
-
-    The list of Dalianis (2019) has 20; so has each of ours.
-    """
+    """One of 20 care units that any hospital may have (Dalianis 2019); None in a language without a list of them."""
     units = words(context.language).get("care_units", {}).get("generic", [])
     free = [unit for unit in units if not parts(unit) & parts(mention)]
     return context.pick(free, "care unit", fold(mention)) if free and any(c.isalnum() for c in mention) else None
-
-
-def surrogate_organisation(mention: str, context: Context) -> str | None:
-    """Another organisation, likewise."""
-    return _institution(mention, words(context.language)["organisations"]["patterns"], "organisation", context)
 
 
 def surrogate_department(mention: str, context: Context) -> str | None:
@@ -53,40 +62,17 @@ def surrogate_department(mention: str, context: Context) -> str | None:
 
 
 def surrogate_room(mention: str, context: Context) -> str | None:
-    """Another number of a room; nothing where there are words other than room, bed, floor and the like."""
+    """Another number of a room; None where there are words other than room, bed, floor and the like."""
     generic = known_words(context.language, "rooms", "generic")
-    longer = [word for word in _WORD.findall(mention) if word.isalpha() and len(word) > 1]
-    if not any(c.isdigit() for c in mention) or any(fold(word) not in generic and len(word) > 3 for word in longer):
+    found = list(_WORD.finditer(mention))
+    if any(len(word[0]) > 3 and word[0].isalpha() and fold(word[0]) not in generic for word in found):
         return None
-    pieces: list[str] = []
-    position = 0
-    for word in _WORD.finditer(mention):
-        new = word[0] if fold(word[0]) in generic else same_pattern(word[0], context, "room", fold(mention))
-        pieces += (mention[position : word.start()], new or "")
-        position = word.end()
-    return "".join([*pieces, mention[position:]])
 
+    def new(word: str) -> str:
+        return word if fold(word) in generic else same_pattern(word, context, "room", fold(mention)) or ""
 
-def _institution(mention: str, patterns: list[str], purpose: str, context: Context) -> str | None:
-    if _is_abbreviation(mention):
-        return same_pattern(mention, context, purpose)
-    if not _is_name(mention):
-        return None
-    taken = parts(mention)
-    founders = [name for name in words(context.language)["hospitals"]["founders"] if not parts(name) & taken]
-    if not founders:
-        return None
-    founder = context.pick(founders, purpose, fold(mention))
-    alone = len(_WORD.findall(mention)) == 1
-    kinds = _of_same_kind(patterns, taken)
-    pattern = "{founder}" if alone else context.pick(kinds, purpose, "pattern", fold(mention))
-    return in_case_of(pattern.format(founder=founder), mention)
-
-
-def _of_same_kind(patterns: list[str], taken: frozenset[str]) -> list[str]:
-    """The patterns that share the most words with the original: a clinic for a clinic."""
-    shared = [len(parts(pattern) & taken) for pattern in patterns]
-    return [pattern for pattern, n in zip(patterns, shared, strict=True) if n == max(shared)]
+    has_number = any(c.isdigit() for c in mention)
+    return spliced(mention, ((*word.span(), new(word[0])) for word in found)) if has_number else None
 
 
 def _is_abbreviation(mention: str) -> bool:

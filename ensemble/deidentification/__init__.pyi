@@ -1,0 +1,13 @@
+from phistack.ensemble.deidentification.deidentifier import Deidentifier as Deidentifier
+from phistack.ensemble.deidentification.deidentifier import redact as redact
+from phistack.ensemble.deidentification.keyed_choices import read_key as read_key
+from phistack.ensemble.deidentification.kinds import KINDS as KINDS
+from phistack.ensemble.deidentification.kinds import kind_of as kind_of
+from phistack.ensemble.deidentification.memory import PatientMemory as PatientMemory
+from phistack.ensemble.deidentification.policy import REMOVING as REMOVING
+from phistack.ensemble.deidentification.policy import STRATEGIES as STRATEGIES
+from phistack.ensemble.deidentification.policy import Policy as Policy
+from phistack.ensemble.deidentification.policy import PolicyOptions as PolicyOptions
+from phistack.ensemble.deidentification.verification import Deidentified as Deidentified
+from phistack.ensemble.deidentification.verification import Replacement as Replacement
+from phistack.ensemble.deidentification.verification import verify as verify
