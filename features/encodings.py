@@ -10,8 +10,8 @@ Notes are full of `=` and `%` beside numbers, so each case needs evidence in the
 
 - bytes that are characters beyond ASCII in UTF-8 (`=C3=A9`), or several bytes with a letter among their digits
   (`%41%6E`);
-- a separator between letters (`Ann%20Lee`; after `=` only before a capital: `Ann=20Lee`, `dose=20mg`), `%` and two
-  digits of which one is a letter between letters or digits (`03%2F12`), or several separators in a stretch without blanks
+- a separator between letters (`Ann%20Lee`; after `=` only before a capital: `Ann=20Lee`, `dose=20mg`), after `%` also
+  one between letters or digits that is written with a letter (`03%2F12`), or several in a stretch without blanks
   (`617%20555%200123`);
 - `=` at the end of a line within a word or number;
 - quoted-printable as a whole: each `=` begins a byte or ends a line, and one is of the first kind, or ends a long line.
