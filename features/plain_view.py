@@ -150,10 +150,11 @@ def _read(text: str, html: bool, encoded: bool) -> Rewritten | None:
 def _odd_signs(text: str) -> str:
     """The distinct characters of a text that a step may change."""
     try:
-        return bytes(set(text.encode("latin-1").translate(None, _PLAIN_LATIN))).decode("latin-1")
+        others = text.encode("latin-1").translate(None, _PLAIN_LATIN)
     except UnicodeEncodeError:
         # The distinct characters are few, and found faster than any of them.
         return "".join(_ODD.findall("".join(set(text))))
+    return bytes(set(others)).decode("latin-1") if others else ""
 
 
 def _otherwise(text: str) -> Iterator[Edit]:
