@@ -20,7 +20,7 @@ TEXTS = st.lists(
     ("written", "read"),
     [
         ("Dr. Anselm Birch-\nwood", "Dr. Anselm Birchwood"),
-        ("Dr. Anselm Birch- \r\n   wood saw", "Dr. Anselm Birchwood saw"),
+        ("Dr. Anselm Birch-  \r\n   wood saw", "Dr. Anselm Birchwood saw"),
         ("Dr. Birch\u00ad\nwood and Birch\u00ac\nwood, Birch\u2010\nwood", "Dr. Birchwood and Birchwood, Birchwood"),
         ("seen by Qua-\ncken-\nbush", "seen by Quackenbush"),
         ("Dr. Smith-\nJones", "Dr. Smith-Jones"),
@@ -73,7 +73,7 @@ def test_spans_go_to_the_note_and_back_and_all_of_the_note_is_shared_out(text: s
     length = len(view.document.text)
     if not length:
         return
-    shares = view.all_in_note(Span(i, i + 1, "X") for i in range(length))
+    shares = [view.in_note(Span(i, i + 1, "X")) for i in range(length)]
     assert [0, *(share.end for share in shares)] == [*(share.start for share in shares), len(text)]
     start = data.draw(st.integers(0, length - 1))
     span = Span(start, data.draw(st.integers(start + 1, length)), "X")
