@@ -6,6 +6,7 @@
 # make meddocan   train on MEDDOCAN's train part and score its dev part; CORPUS=folder says where the corpus is
 # make english    the same on synthetic notes and on presidio-synth-v2; CORPORA=folder says where the latter is
 # make results    write the tables of README.md and docs/results.md from what these two measured
+# make pictures   write a picture of each HTML page into docs/pictures, with Chromium
 # make clean      remove the environment and everything that the other targets made
 #
 # Every target makes the environment .venv first, where it is missing or older than setup.cfg.
@@ -26,7 +27,7 @@ test meddocan english: export OMP_NUM_THREADS = 1
 # Some tests wait for other processes, so one process more than cores keeps both cores of a small machine at work.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test coverage check format meddocan english results clean
+.PHONY: help demo test coverage check format meddocan english results pictures clean
 .DEFAULT_GOAL := help
 
 help:
@@ -61,6 +62,9 @@ english: $(INSTALLED)
 
 results: $(INSTALLED)
 	@$(PYTHON) -m benchmarks.results
+
+pictures: $(INSTALLED)
+	@$(PYTHON) -m benchmarks.pages
 
 clean:
 	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output english_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*

@@ -60,7 +60,7 @@ class LanguageGate:
     :param languages: in which notes may be, as ISO 639-1 codes; the first is the engine's own.
     :param scripts: as in `features.languages`.
     :param distance: the greatest distance of a passage from all of the languages; see `features.languages`.
-    :param html: whether texts are read without the markup of HTML.
+    :param html: whether texts are known to be HTML; see `features.markup`.
     """
 
     languages: tuple[str, ...]

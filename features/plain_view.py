@@ -1,34 +1,47 @@
-"""A note as the engine reads it: without characters that nobody sees, each other character written in one way.
+"""A note as the engine reads it: without what nobody sees, each other character written in one way.
 
     view = plain_view(Document("n1", "Dr. <ZWJ>An<ZWJ>selm"))      where <ZWJ> is a zero-width joiner, U+200D
     view.document.text                                             "Dr. Anselm"
     view.in_note(Span(4, 10, "DOCTOR"))                            Span(4, 12, "DOCTOR"), in the note itself
-    plain_view(Document("n2", "Dr. Anselm")).document              the very same document, at no cost
+    plain_view(Document("n2", "Dr. <b>An</b>selm Birch-\\nwood"))   "Dr. Anselm Birchwood"
+    plain_view(Document("n3", "Dr. Anselm")).document              the very same document, at no cost
 
-Left out are the default-ignorable characters of Unicode (soft hyphens, zero-width and bidirectional marks, variation
-selectors, a byte order mark) and control characters that are not white space. Full-width and mathematical letters,
-digits of any script, and hyphens and blanks that do not break are read as the plain ones, separators of lines and
-paragraphs as line ends, and a letter with combining accents as the one character for it, where Unicode has one. This is
-much less than NFKC: `º`, `½` and ligatures stay as they are.
+These steps, in this order, change what is read, and a note without anything for them is read as it is:
 
-Where that is asked for, the markup of HTML is left out before all else (`features.markup`).
+1. characters that the text writes as their bytes: `=C3=A9`, `%20` (`features.encodings`)
+2. tags and character references of HTML (`features.markup`)
+3. characters that nobody sees are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
+   bidirectional marks, variation selectors, a byte order mark), control characters that are not white space, and marks
+   that are drawn over or around another character. Full-width and mathematical letters, digits of any script, and
+   hyphens and blanks that do not break are read as the plain ones, separators of lines and paragraphs as line ends
+4. a letter with combining accents is the one character for it, where Unicode has one
+5. white space that is not typed is left out inside words (`features.odd_blanks`)
+6. words and numbers that are broken over a line end are whole (`features.line_ends`)
 
-An ignorable character belongs to the letter or digit beside it, to the one before it if there are two. So the
-characters of a note are shared out among those of its view, without gap or overlap, and spans of the view become spans
-of the note that are never empty and overlap only if they did in the view.
+This is much less than NFKC: `º`, `½` and ligatures stay as they are. Steps 1 and 2 need evidence in the text, unless
+they are asked for: `x=20`, `50%20`, `<5` and `a & b` are no markup.
+
+What steps 3 to 6 leave out belongs to the letter or digit beside it, to the one before it if there are two; markup
+belongs to a span only inside of it. So spans of the view become spans of the note that are never empty and overlap only
+if they did in the view.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from functools import cache, partial
+from typing import NamedTuple
 
 from phistack.features.documents import Document, Span
-from phistack.features.markup import WithoutMarkup, without_markup
+from phistack.features.encodings import PERCENT, QUOTED_PRINTABLE
+from phistack.features.letters import ByCharacter
+from phistack.features.line_ends import broken_words
+from phistack.features.markup import references, tags
+from phistack.features.odd_blanks import ODD_BLANKS, odd_blanks
+from phistack.features.rewriting import ACCENTS, Edit, Rewritten, rewrite
 
 IGNORABLE = (
     # Control characters, of category Cc, that are not white space.
@@ -38,23 +51,37 @@ IGNORABLE = (
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     # Marks around annotations between lines, of category Cf.
     "\ufff9-\ufffb"
+    # Marks over, through and around other characters, of categories Mn and Me, that no language needs.
+    "\u0334-\u0338\u0488\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ua670-\ua672\ufe20-\ufe2f"
 )
 """What a note is read without, as the inside of a class of a regular expression."""
 
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_LINE_ENDS = "\u0085\u2028\u2029"
+_LINE_ENDS = "\u2028\u2029"
 _HYPHENS = "\u2010\u2011"
 _ONE_FOR_ONE = f"[{_BLANKS}{_LINE_ENDS}{_HYPHENS}\uff01-\uff5e\U0001d400-\U0001d7ff]|[^\\D0-9]"
-_ACCENTS = "\u0300-\u036f"
+# A soft hyphen that is printed, as a line ends there, belongs to a word that goes on.
+_SOFT_BREAK = "(?<=[^\\W\\d_])\u00ad[ \\t]{0,40}\\r?\\n[ \\t]{0,40}(?=[^\\W\\d_])"
 
-_IGNORED = re.compile(f"[{IGNORABLE}]+")
-_OTHERWISE = re.compile(_ONE_FOR_ONE)
-_ACCENTED = re.compile(f"[^{_ACCENTS}][{_ACCENTS}]+")
-_ANY = re.compile(f"[{IGNORABLE}{_ACCENTS}]|{_ONE_FOR_ONE}")
-_PLAIN_LATIN = bytes(code for code in range(256) if not _ANY.match(chr(code)))
-"""The characters of Latin-1 that are read as they are."""
+_OTHERWISE = re.compile(f"{_SOFT_BREAK}|(?:(?!{_SOFT_BREAK})[{IGNORABLE}])+|{_ONE_FOR_ONE}")
+_IGNORED = re.compile(f"[{IGNORABLE}]")
+_ACCENTED = re.compile(f"[^{ACCENTS}][{ACCENTS}]+")
+_CARRIED = re.compile("- ?\r")
+_ODD = re.compile(f"[=%<&\u00ac{ODD_BLANKS}{IGNORABLE}{ACCENTS}]|{_ONE_FOR_ONE}")
+_PLAIN_LATIN = bytes(code for code in range(256) if not _ODD.match(chr(code)))
+"""The characters of Latin-1 that no step changes."""
 
-_Offsets = NDArray[np.int64]
+
+class _Step(NamedTuple):
+    """What changes the text, if a sign of it is there.
+
+    :param signs: one of these is in the text.
+    :param shared: whether what is left out belongs to what is beside it; see `rewrite`.
+    """
+
+    signs: re.Pattern[str]
+    edits: Callable[[str], Iterable[Edit]]
+    shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,86 +89,82 @@ class PlainView:
     """A note as it is read, and where its characters are in the note as it was written.
 
     :param document: what the engine reads: text and spans of the view.
-    :param places: where each character of the view is in the note, `(n,)`; nothing if view and note are the same.
-    :param bounds: where the share of each character begins, then the length of the note, `(n + 1,)`.
-    :param markup: the note without the markup of HTML, of which this then is the view; nothing if it was not sought or
-        there is none.
+    :param read: the text of the view and its places in the note; nothing if view and note are the same.
     """
 
     document: Document
-    places: _Offsets | None = field(default=None, repr=False)
-    bounds: _Offsets | None = field(default=None, repr=False)
-    markup: WithoutMarkup | None = field(default=None, repr=False)
+    read: Rewritten | None = field(default=None, repr=False)
 
     @property
     def is_note(self) -> bool:
         """Whether view and note are the same."""
-        return self.bounds is None and self.markup is None
+        return self.read is None
 
     def in_note(self, span: Span) -> Span:
-        """A span of the view as one of the note, with the ignorable characters that belong to its characters."""
-        return span if self.is_note else Span(*self.place(span.start, span.end), span.label)
+        """A span of the view as one of the note, with what belongs to its characters."""
+        return span if self.read is None else Span(*self.read.place(span.start, span.end), span.label)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Begin and end in the note of a stretch of the view."""
-        if self.bounds is not None:
-            start, end = int(self.bounds[start]), int(self.bounds[end])
-        return (start, end) if self.markup is None or start == end else self.markup.place(start, end)
+        """Begin and end in the note of a stretch of the view that is not empty."""
+        return (start, end) if self.read is None else self.read.place(start, end)
 
 
 def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:
-    """The view of a note; its spans come along, but for those of nothing but ignorable characters.
+    """The view of a note; its spans come along, but for those of which nothing is read.
 
-    :param html: whether the markup of HTML is left out too; see `features.markup`.
-    :param encoded: whether, besides, characters that are written as their bytes are read.
+    :param html: whether the note is known to be HTML, so that tags need no evidence.
+    :param encoded: whether quoted-printable and percent-encoding need no evidence, so that `x=20` is read as `x `.
     """
-    markup = without_markup(document.text, encoded=encoded) if html else None
-    if markup is None:
-        return _view(document)
-    spans = (_in_view(span, markup.starts) for span in document.spans)
-    read = replace(document, text=markup.text, spans=tuple(span for span in spans if span is not None))
-    return replace(_view(read), markup=markup)
-
-
-def _view(document: Document) -> PlainView:
-    """The view of a note without markup."""
-    if not _has_any(document.text):
+    read = _read(document.text, html, encoded)
+    if read is None:
         return PlainView(document)
-    text, places, ends = _read(document.text)
-    if text == document.text:
-        return PlainView(document)
-    spans = (_in_view(span, places) for span in document.spans)
-    view = replace(document, text=text, spans=tuple(span for span in spans if span is not None))
-    return PlainView(view, places, _bounds(text, places, ends, len(document.text)))
+    spans = tuple(span for span in map(read.span, document.spans) if span is not None)
+    return PlainView(replace(document, text=read.text, spans=spans), read)
 
 
-def plain_text(text: str, *, html: bool = False) -> str:
+def plain_text(text: str, *, html: bool = False, encoded: bool = False) -> str:
     """A text as the engine reads it."""
-    markup = without_markup(text) if html else None
-    text = text if markup is None else markup.text
-    return _read(text)[0] if _has_any(text) else text
+    read = _read(text, html, encoded)
+    return text if read is None else read.text
 
 
-def _has_any(text: str) -> bool:
+def _read(text: str, html: bool, encoded: bool) -> Rewritten | None:
+    """The text after all steps; nothing if none changed it."""
+    read: Rewritten | None = None
+    odd = _odd_signs(text)
+    for step in _steps(html, encoded) if odd else ():
+        if not step.signs.search(odd):
+            continue
+        changed = rewrite(text, step.edits(text), shared=step.shared)
+        if changed is not None:
+            read = changed if read is None else read.then(changed)
+            text = read.text
+            odd = _odd_signs(text)
+    if "-\n" in text or "- \n" in text or "\u00ac" in odd or ("\r" in text and _CARRIED.search(text)):
+        changed = rewrite(text, broken_words(text), shared=True)
+        if changed is not None:
+            read = changed if read is None else read.then(changed)
+    return read
+
+
+def _odd_signs(text: str) -> str:
+    """The distinct characters of a text that a step may change."""
     try:
-        others = text.encode("latin-1").translate(None, _PLAIN_LATIN)
+        return bytes(set(text.encode("latin-1").translate(None, _PLAIN_LATIN))).decode("latin-1")
     except UnicodeEncodeError:
         # The distinct characters are few, and found faster than any of them.
-        return bool(_ANY.search("".join(set(text))))
-    return bool(others)
+        return "".join(_ODD.findall("".join(set(text))))
 
 
-def _read(text: str) -> tuple[str, _Offsets, _Offsets]:
-    """The view of a text, and where the part of the text behind each of its characters begins and ends."""
-    ignored = [i for match in _IGNORED.finditer(text) for i in range(*match.span())]
-    places = np.delete(np.arange(len(text), dtype=np.int64), ignored)
-    plain = _OTHERWISE.sub(_plainly, _IGNORED.sub("", text))
-    return _composed(plain, places)
+def _otherwise(text: str) -> Iterator[Edit]:
+    """Ignorable characters are left out, others written in one way."""
+    for match in _OTHERWISE.finditer(text):
+        yield Edit(*match.span(), match[0].translate(_IN_ONE_WAY) if len(match[0]) == 1 else "")
 
 
-def _plainly(match: re.Match[str]) -> str:
-    """One character for one."""
-    character = match[0]
+def _in_one_way(character: str) -> str:
+    if _IGNORED.match(character):
+        return ""
     if character in _LINE_ENDS:
         return "\n"
     if character in _HYPHENS:
@@ -152,34 +175,27 @@ def _plainly(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFKC", character) if character > "\u3000" else " "
 
 
-def _composed(text: str, places: _Offsets) -> tuple[str, _Offsets, _Offsets]:
-    """Letters with accents as one character, where there is one for them; see `_read`."""
-    ends = places + 1
-    pieces: list[str] = []
-    swallowed: list[int] = []
-    position = 0
+def _composed(text: str) -> Iterator[Edit]:
+    """Letters with accents as one character; accents for which there is none stay as they are."""
     for match in _ACCENTED.finditer(text):
         composed = unicodedata.normalize("NFC", match[0])
-        start, after = match.start() + 1, match.end() - len(composed) + 1
-        if start < after:
-            pieces += (text[position : match.start()], composed)
-            position = match.end()
-            swallowed += range(start, after)
-            ends[start - 1] = ends[after - 1]
-    return "".join([*pieces, text[position:]]), np.delete(places, swallowed), np.delete(ends, swallowed)
+        end = match.end() - len(composed) + 1
+        if end > match.start() + 1:
+            yield Edit(match.start(), end, composed[0])
+            yield from (Edit(i, i + 1, accent) for i, accent in enumerate(composed[1:], end))
 
 
-def _bounds(text: str, places: _Offsets, ends: _Offsets, length: int) -> _Offsets:
-    """Where the share of each character begins, then the length of the note."""
-    bounds = np.append(places, length)
-    bounds[0] = 0 if text else length
-    for i in (np.flatnonzero(ends[:-1] < places[1:]) + 1).tolist():
-        before, after = text[i - 1], text[i]
-        if not before.isalnum() and (after.isalnum() or before.isspace()):
-            bounds[i] = ends[i - 1]
-    return bounds
+_IN_ONE_WAY = ByCharacter(_in_one_way)
 
 
-def _in_view(span: Span, places: _Offsets) -> Span | None:
-    start, end = (int(place) for place in np.searchsorted(places, (span.start, span.end)))
-    return Span(start, end, span.label) if start < end else None
+@cache
+def _steps(html: bool, encoded: bool) -> tuple[_Step, ...]:
+    return (
+        _Step(re.compile("="), partial(QUOTED_PRINTABLE.edits, certain=encoded), shared=False),
+        _Step(re.compile("%"), partial(PERCENT.edits, certain=encoded), shared=False),
+        _Step(re.compile("<"), partial(tags, certain=html), shared=False),
+        _Step(re.compile("&"), references, shared=False),
+        _Step(re.compile(f"[{IGNORABLE}]|{_ONE_FOR_ONE}"), _otherwise, shared=True),
+        _Step(re.compile(f"[{ACCENTS}]"), _composed, shared=True),
+        _Step(re.compile(f"[{ODD_BLANKS}]"), odd_blanks, shared=True),
+    )

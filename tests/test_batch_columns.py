@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -179,7 +180,9 @@ def test_what_a_column_tells_of_the_patient_is_replaced_in_the_texts_and_sought_
     ]
     assert summary.in_kept_columns == {"ward": 2}, "Ann Hill, and Hill alone"
     assert summary.still_there == {"PATIENT": 1}, "the hill"
-    assert "3 identifiers may still be there, 2 of them in the column ward (see" in done(summary, tmp_path / "out")
+    assert "3 identifiers may still be in the output, 2 of them in the column ward (see" in done(
+        summary, tmp_path / "out"
+    )
 
 
 @EACH_FORMAT
@@ -551,8 +554,8 @@ def test_what_was_done_is_reported_and_never_that_nothing_is_left(engines: Modul
     reported = done(summary, Path("clean.csv"))
     assert reported == (
         "5 identifiers replaced in 2 notes, written to clean.csv; 2 columns kept as they are: id, ward; 1 column "
-        "redacted: name; 1 column removed: born; 1 identifier may still be there, 1 of them in the column ward (see "
-        "clean.csv.run/summary.html)"
+        "redacted: name; 1 column removed: born; 1 identifier may still be in the output, 1 of them in the column ward "
+        "(see clean.csv.run/summary.html)"
     )
     many = msgspec.structs.replace(summary, by_strategy={"tag": 1204, "keep": 2}, in_kept_columns={})
     assert "1,204 identifiers replaced" in done(many, Path("x")) and "2 identifiers kept by the policy" in done(
@@ -684,7 +687,7 @@ def test_identifiers_in_the_names_of_files_are_counted(engines: ModuleType, tmp_
     (tmp_path / "notes" / "1.txt").write_text("Patient Ann Hill.")
     summary = deidentify(run_over(engines, tmp_path / "notes", Columns()))
     assert "; 2 file names kept as they are; 1 identifier" in done(summary, tmp_path / "out")
-    assert "1 identifier may still be there, 1 of them in the names of files (see" in done(summary, Path("x"))
+    assert "1 identifier may still be in the output, 1 of them in the names of files (see" in done(summary, Path("x"))
     assert audit_run(tmp_path / "out").problems == ()
 
 
@@ -782,3 +785,13 @@ def test_names_that_hold_for_all_engines_are_labels_of_each(labels: str) -> None
         assert not name_role(label) and engine_label(label_set.labels[0], label_set) == label_set.labels[0]
     assert engine_label("ID", LabelSet.named("i2b2-2014")) == "IDNUM"
     assert engine_label("LOCATION", LabelSet.named("meddocan")) == "CALLE"
+
+
+def test_a_birth_year_in_a_column_goes_where_a_note_says_that_the_patient_is_over_89(
+    engines: ModuleType, tmp_path: Path
+) -> None:
+    year = str(date.today().year - 80)
+    rows = [{"id": f"{i}", "group": f"{i}", "yob": year, "text": text} for i, text in enumerate(("97f", "well"))]
+    columns = Columns(others={"yob": "DATE", "group": "keep", "id": "keep"})
+    deidentify(run_over(engines, write(tmp_path / "in.csv", rows), columns, "safe-harbor"))
+    assert [(row["yob"], row["text"]) for row in read(tmp_path / "out.csv")] == [("[DATE]", "90+f"), (year, "well")]

@@ -37,6 +37,7 @@ SHORT = {
 
 ELSEWHERE = {
     "cascade": "test_cascade",
+    "pages": "test_pages_in_a_browser",
     "checkouts": "test_throughput",
     "losses": "test_losses_benchmark",
     "origins": "test_origins_benchmark",

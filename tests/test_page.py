@@ -46,7 +46,10 @@ def read(content: str) -> Any:
 
 
 def page(tmp_path: Path, *notes: NoteView, **others: object) -> str:
-    settings = {"title": "A page", "label_set": LABELS, "scores": [], "facts": {}} | others
+    settings = {
+        "title": "A page",
+        "label_set": LABELS,
+    } | others
     write_page(tmp_path / "page.html", notes=notes, **settings)
     return (tmp_path / "page.html").read_bytes().decode("utf-8")
 
@@ -73,7 +76,7 @@ def test_found_spans_are_compared_with_gold(tmp_path: Path) -> None:
         ("spurious", "Springfield"),
     ]
     assert shown(content) == TEXT
-    assert "1 right · 1 with other extent or label · 1 not PHI · 1 of the gold missed" in content
+    assert "1 right · 1 with other boundaries or label · 1 false · 1 missed" in content
 
 
 def test_without_gold_nothing_is_right_or_missed(tmp_path: Path) -> None:
@@ -104,12 +107,12 @@ def test_the_card_tells_votes_probability_and_rivals(tmp_path: Path) -> None:
     card = " ".join(read(content).xpath("//template[1]")[0].text_content().split())
     for words in (
         "characters 14–22",
-        "Accepted at a probability of 0.93",
-        "crf 0.84 chosen",
-        "regex 1.00 only offered",
+        "Accepted, probability 0.93",
+        "crf 0.84 its choice",
+        "regex 1.00 an alternative",
         "pattern full-name",
         "tbed – not proposed",
-        "PATIENT 14–18 · 0.31 · refused · tbed 0.77",
+        "PATIENT 14–18 · 0.31 · rejected · tbed 0.77",
     ):
         assert words in card
 
@@ -117,11 +120,11 @@ def test_the_card_tells_votes_probability_and_rivals(tmp_path: Path) -> None:
 def test_a_missed_span_shows_who_offered_it(tmp_path: Path) -> None:
     content = page(tmp_path, NoteView(Document("a", TEXT, (CITY,)), [decision(CITY, 0.4, False)], has_gold=True))
     assert pieces(content) == [("missed", "Springfield")]
-    assert "Refused at a probability of" in content
+    assert "Rejected, probability" in content
 
 
 def test_submodels_are_listed_in_the_order_of_the_scores(tmp_path: Path) -> None:
-    scores = [score(name) for name in ("regex", "crf")]
+    scores = {name: score("i2b2 strict") for name in ("regex", "crf")}
     votes = (Candidate(DOCTOR, "crf"), Candidate(DOCTOR, "new"), Candidate(DOCTOR, "regex"))
     content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR, 0.9, True, *votes)]), scores=scores)
     assert read(content).xpath("//table[@class='votes']//th/text()") == ["regex", "crf", "new"]
@@ -145,8 +148,8 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
         tmp_path,
         NoteView(document, [decision(span, 0.9, True, vote)], has_gold=True, redacted=hostile),
         title=hostile,
-        scores=[score(hostile)],
-        types=[score(hostile)],
+        scores={hostile: score(hostile)},
+        types={hostile: score(hostile)},
         facts={hostile: hostile},
     )
     tree = read(content)
@@ -157,7 +160,7 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
 
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
-    content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR)]), scores=[score("crf")])
+    content = page(tmp_path, NoteView(Document("a", TEXT), [decision(DOCTOR)]), scores={"crf": score("i2b2 strict")})
     tree = read(content)
     assert not tree.xpath("//link | //img | //iframe | //script[@src] | //object | //embed")
     assert all(href.startswith("#") for href in tree.xpath("//@href"))
@@ -173,8 +176,9 @@ def test_the_policy_allows_the_script_and_no_other(tmp_path: Path) -> None:
     assert f"script-src 'sha256-{digest}'" in unescape(content)
 
 
-def test_scores_show_figures_intervals_and_the_best_row(tmp_path: Path) -> None:
-    scores = [score("crf", 0.96, 0.93, 0.9448, 0.93), score("stack", 0.97, 0.95, 0.9599)]
+def test_scores_show_systems_figures_intervals_and_the_best_row(tmp_path: Path) -> None:
+    figures = {"crf": (0.96, 0.93, 0.9448, 0.93), "stack": (0.97, 0.95, 0.9599)}
+    scores = {name: score("i2b2 strict", *f) for name, f in figures.items()}
     tree = read(page(tmp_path, scores=scores))
     rows = [" ".join(row.text_content().split()) for row in tree.xpath("//tbody/tr")]
     assert rows == ["crf 96.00 93.00 94.4893.0–95.5", "stack 97.00 95.00 95.9940.0–97.0"]

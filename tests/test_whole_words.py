@@ -230,7 +230,8 @@ def test_the_share_of_phi_that_no_token_boundary_can_say_is_printed(
             f"[features]\ntokeniser = '{tokeniser}'\n[submodels.tbed]\nstart = 'empty'\n"
         )
         status, out, error = phistack(
-            "train", tmp_path / "notes", "--model", tmp_path / tokeniser, "--config", tmp_path / "own.toml",
+            "train", tmp_path / "notes", "--model", tmp_path / tokeniser, "--details",
+            "--config", tmp_path / "own.toml",
         )  # fmt: skip
         assert status == 0, error
         assert f"{share} begin or end within a token" in out

@@ -7,6 +7,7 @@
 kills      batch runs and their workers are killed at random moments
 inputs     mutated corpora, tables and bundles are read
 texts      texts that no one writes, in two lengths; a note of 20 MB
+disguises  identifiers with signs and markup between and inside their words, read by the English engine
 spellings  identifiers that a roster or a list knows, with signs and markup in them and in other spellings
 
 Ends with status 1 if anything was lost, held back, differing, foreign, quoted or too slow.
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.faults.disguises import disguised
 from benchmarks.faults.inputs import read_mutated
 from benchmarks.faults.kills import Losses, kill_runs, kill_workers
 from benchmarks.faults.languages import mixtures
@@ -86,6 +88,7 @@ def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Itera
         yield _huge(engine, folder)
     if arguments.mixtures:
         yield from _mixtures(arguments.mixtures)
+    yield from _disguises()
     yield from _spellings()
 
 
@@ -93,6 +96,13 @@ def _mixtures(n_notes: int) -> Iterator[Result]:
     for found in mixtures(n_notes):
         facts = f"{found.in_clear} of {found.n} came out in clear"
         yield Result(f"passages in other languages, {found.form}", facts, bool(found.in_clear))
+
+
+def _disguises() -> Iterator[Result]:
+    for what, signs in ((f"{len(SIGNS)} separators", SIGNS), (f"{len(MARKUPS)} markups", MARKUPS)):
+        for found in disguised(signs):
+            facts = f"{len(found.in_clear)} of {found.n} in clear" + "".join(f"; {case}" for case in found.in_clear[:5])
+            yield Result(f"{what}, {found.place} of identifiers, by engine", facts, bool(found.in_clear))
 
 
 def _spellings() -> Iterator[Result]:

@@ -105,7 +105,7 @@ class RunSettings:
             "code": code_digest(),
             "bundle": model_digest,
             "policy": self.policy.digest,
-            "strike list": text_digest("\n".join(sorted(self.struck)), self.key),
+            "strike list": text_digest("\n".join(sorted(self.struck)), self.key) if self.struck else "",
             **{name: digest and text_digest(digest, self.key) for name, digest in lists.items()},
             "roster": roster_digest(self.known, self.key) if self.known is not None else "",
             "key": key_check(self.key) if self.key is not None else "",

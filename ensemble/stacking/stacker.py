@@ -139,7 +139,7 @@ class Stacker:
         return self
 
     def recalling(self, choice: str) -> Stacker:
-        """The same with another threshold; what is said again is weighed as before.
+        """The same with another threshold; repeated mentions are weighed as before.
 
         :param choice: `high` for more recall, `precise` for more precision, or `balanced`.
         :raises SettingsError: if there is no such choice, or the stacker was trained without choices.

@@ -61,7 +61,7 @@ class WrongDecision:
     :param document: the id of the note.
     :param span: the missed or the false one.
     :param chosen_by: the sources that would have marked the false span itself, or what decides on the kind of a missed
-        one; each submodel, and the search for what is said again.
+        one; each submodel, and the search for repeated mentions.
     :param offered_by: those that proposed it to the stacker, but would not have marked it.
     :param instead: what overlaps it on the other side: accepted spans for a missed one, gold spans for a false one.
     :param probability: how sure the stacker was of just this span; `None` where nobody proposed just this.

@@ -73,9 +73,13 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         counts = {"training notes": len(training), "held-out notes": len(held_out), "folds": _FOLDS}
         facts = {**{name: str(count) for name, count in counts.items()}, "seconds": seconds}
         write_page(
-            folder / "demo.html", title="phistack demo", scores=[*strict.values()],
-            types=reports["stack"].types, notes=views, facts=facts,
-        )  # fmt: skip
+            folder / "demo.html",
+            title="phistack demo",
+            notes=views,
+            scores=strict,
+            types={score.name: score for score in reports["stack"].types},
+            facts=facts,
+        )
     console.print(f"Done in {seconds} s. Open {out / 'demo.html'} in a browser.", highlight=False)
 
 

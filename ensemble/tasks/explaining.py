@@ -30,7 +30,7 @@ def explain_corpus(
         print_explanation(reading, console, show_text=show_text)
     if html is not None:
         views = [note_view(reading.document, reading.decisions) for reading in readings]
-        write_page(html, title="Why phistack marked what it marked", scores=(), notes=views, facts={})
+        write_page(html, title="Why each span was marked", notes=views)
     return len(readings), held_back
 
 

@@ -33,4 +33,4 @@ def show_shipped(console: Console, page: Path) -> None:
     console.print(f"{len(notes)} notes that it never saw, by the engine {_ENGINE}, which comes with phistack:")
     for view in views:
         console.print(view.redacted, markup=False, highlight=False, soft_wrap=True)
-    write_page(page, title=f"The engine {_ENGINE}", scores=(), notes=views, facts={"engine": _ENGINE})
+    write_page(page, title=f"What the engine {_ENGINE} finds", notes=views)

@@ -85,6 +85,7 @@ def errors_page(
     :param picture: reliability diagrams, an SVG drawing of ours.
     """
     by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
+    by_kind = [(kind, found) for kind, found in by_kind if found]
     return template("phistack.ensemble.views", "errors_template.html").render(
         tables=tables, by_kind=by_kind, facts=facts, picture=picture, has_text=any(error.text for error in errors)
     )

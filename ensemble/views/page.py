@@ -1,16 +1,16 @@
 """One HTML file that shows scores, notes with their PHI in colour, and who proposed each span.
 
     note = NoteView(document, decisions, has_gold=True)
-    write_page(Path("page.html"), title="Demo", scores=[report.strict], notes=[note], facts={"seed": "0"})
+    write_page(Path("page.html"), title="Demo", notes=[note], scores={"crf": report.strict}, facts={"seed": "0"})
 
-The page fetches nothing: style and script are inside, and its content security policy forbids everything else. A note
-is cut into pieces: text that was found, missed, offered but refused, or plain. Each coloured piece opens a card, which
-holds the votes, the stacker's probability, and the rivals that overlap. Whatever comes from a note is escaped.
+The page loads nothing: style and script are inside, and its content security policy forbids everything else. A note is
+cut into pieces: text that was found, missed, proposed but rejected, or plain. Each coloured piece opens a card with the
+votes, the stacker's probability, and the overlapping candidates. Whatever comes from a note is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -27,11 +27,11 @@ _OTHER = "OTHER"
 _COLOURED = ("NAME", "PROFESSION", "LOCATION", "AGE", "DATE", "CONTACT", "ID", _OTHER)
 _VERDICTS = {
     "right": "found, as in the gold",
-    "partial": "found, but the gold has another extent or label",
+    "partial": "found; the gold span has other boundaries or another label",
     "spurious": "found, but not in the gold",
     "found": "found",
     "missed": "in the gold, but not found",
-    "refused": "offered, but refused by the stacker",
+    "refused": "proposed, but rejected by the stacker",
 }
 
 
@@ -93,29 +93,30 @@ def write_page(
     path: Path,
     *,
     title: str,
-    scores: Sequence[Score],
     notes: Sequence[NoteView],
-    facts: Mapping[str, str],
-    types: Sequence[Score] = (),
+    scores: Mapping[str, Score] | None = None,
+    types: Mapping[str, Score] | None = None,
+    facts: Mapping[str, str] | None = None,
     label_set: LabelSet | None = None,
 ) -> None:
     """Write the page, over an older one if there is one.
 
-    :param scores: of each submodel and the stack.
+    :param scores: of each submodel and the stack, by its name.
+    :param types: those of the stack, by PHI type.
     :param facts: short lines about the run, for example seed and versions.
-    :param types: those of the stack by PHI type, or nothing.
     :param label_set: gives each label its category, and so its colour; without it, all label sets that phistack ships
         do. A label without a category is shown as OTHER.
     :raises StorageError: if the file cannot be written.
     """
     categories = _categories(label_set)
     views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
+    scores = scores or {}
     content = template("phistack.ensemble.views", "page_template.html").render(
         title=title,
         scores=scores,
-        best=max((row.f1.value for row in scores), default=0.0),
-        types=types,
-        facts=facts,
+        best=max((row.f1.value for row in scores.values()), default=0.0),
+        types=types or {},
+        facts=facts or {},
         notes=views,
         categories=[c for c in _COLOURED if any(mark.category == c for note in views for mark in note.marks)],
         refused=any(note.counts["refused"] for note in views),
@@ -125,9 +126,9 @@ def write_page(
         part.write_text(content, encoding="utf-8", errors="replace")
 
 
-def _sources(scores: Sequence[Score], notes: Sequence[NoteView]) -> list[str]:
+def _sources(scores: Iterable[str], notes: Sequence[NoteView]) -> list[str]:
     """The submodels that voted anywhere, in the order of the scores; those without a score come last."""
-    order = [row.name for row in scores]
+    order = list(scores)
     voted = dict.fromkeys(v.source for note in notes for decision in note.decisions for v in decision.votes)
     return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
 

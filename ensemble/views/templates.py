@@ -1,10 +1,10 @@
-"""HTML pages from templates that share one base: its head, its colours and fonts, and that it fetches nothing.
+"""HTML pages from templates that share one base: its head, its style, and that it loads nothing from any network.
 
     template("phistack.ensemble.views", "errors_template.html").render(tables=tables)
 
 A template begins with `{% extends "phistack.ensemble.views/base_template.html" %}` and fills the blocks `title`,
-`style` and `main`; `warning` stands in the footer. Whatever is put into a page is escaped. Its content security policy
-forbids everything but its own style and a script whose digest stands in the block `scripts`.
+`style` and `main`; `warning` is shown in the footer. Whatever is put into a page is escaped. The content security
+policy forbids everything but the page's style and a script whose digest is in the block `scripts`.
 """
 
 from __future__ import annotations

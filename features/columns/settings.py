@@ -73,7 +73,7 @@ class FeatureSettings:
     :param clusters: a file of Brown clusters, whose prefixes are columns; empty for none.
     :param further_words: beside the words of the training notes, so many from the front of both files are kept.
     :param language_models: a folder of character language models; see `features.character_models`. Empty for none.
-    :param html: whether notes are read without the markup of HTML; see `features.markup`.
+    :param html: whether notes are known to be HTML, so that tags need no evidence; see `features.markup`.
     """
 
     language: str = "en"

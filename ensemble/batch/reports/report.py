@@ -74,11 +74,11 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         n_words = _write_review(folder / REVIEW, store.journal.review())
         summary = _summary(store, totals, fingerprint, n_words)
         reported = summary.to_dict()
-        (folder / PAGE).write_text(render_page(summary), encoding="utf-8")
+        output = store.folder / "output" / settings.target.name
+        (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
         reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
-        output = output_digest(store.folder / "output" / settings.target.name)
         leaks = {KEYS[name]: reported[KEYS[name]] for name in _LEAKS}
-        audit.end({"bytes": output, "reports": reports, "summary": summary_digest(reported), **leaks})
+        audit.end({"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **leaks})
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=audit.head, start=start).to_dict())
 
 

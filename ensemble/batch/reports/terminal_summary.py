@@ -1,9 +1,10 @@
-"""What a finished run says of itself on the terminal, from its summary.
+"""What a finished run says of itself on the terminal and on its page, from its summary.
 
     done(summary, Path("clean.csv"))
     "1,204 identifiers replaced in 30 notes, which are in clean.csv; 3 columns kept as they are: id, group, ward; 4
-    identifiers may still be there (see clean.csv.run/summary.html)"
+    identifiers may still be in the output (see clean.csv.run/summary.html)"
 
+    statements(summary, Path("clean.csv"))     the parts of that, without the paths
     held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
 
 It never says that a text is without PHI, which cannot be known.
@@ -52,10 +53,16 @@ _REMEDIES = (
 
 
 def done(summary: Summary, target: Path) -> str:
-    """What was replaced, what was kept, and what may still be there."""
+    """What was replaced, what was kept, and what may still be in the output."""
+    replaced, *others = statements(summary, target)
+    return "; ".join([f"{replaced}, written to {target}", *others]) + f" (see {target}.run/summary.html)"
+
+
+def statements(summary: Summary, output: Path) -> list[str]:
+    """The same in parts: how much was replaced comes first, what the checks found last."""
     kept = summary.by_strategy.get("keep", 0)
     replaced, n_notes = sum(summary.by_strategy.values()) - kept, summary.notes - summary.quarantined
-    parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}, written to {target}"]
+    parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}"]
     if len(summary.by_engine) > 1:
         read = (f"{_many(count, 'note')} by {engine}" for engine, count in summary.by_engine.items())
         parts.append(f"read {', '.join(read)}")
@@ -64,20 +71,20 @@ def done(summary: Summary, target: Path) -> str:
     columns = summary.settings["columns"]
     if columns:
         parts += _columns(Columns.from_dict(columns))
-    elif target.is_dir():
+    elif output.is_dir():
         parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
         parts.append(f"{_many(n_notes, 'note id')} {_kept_as(n_notes)}")
     if summary.unread:
         parts.append(_unread(summary.unread))
-    found = f"{_many(summary.n_left, 'identifier')} may still be there"
+    found = f"{_many(summary.n_left, 'identifier')} may still be in the output"
     if not summary.n_left:
         found = "the checks found no others" if summary.is_checked else _UNCHECKED[n_notes > 0]
     where = "the column " if columns else ""
     found += "".join(
         f", {count:,} of them in {where}{_listed([name])}" for name, count in summary.in_kept_columns.items()
     )
-    return "; ".join([*parts, f"{found} (see {target}.run/summary.html)"])
+    return [*parts, found]
 
 
 def _unread(unread: CountsByName) -> str:

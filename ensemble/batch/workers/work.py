@@ -17,7 +17,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from phistack.ensemble.batch.columns import check_labels, coded
+from phistack.ensemble.batch.columns import check_labels, coded, engine_label
 from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.detection import Detection
@@ -248,8 +248,8 @@ class _Worker:
 
     def _heading(self, label: str) -> str:
         """The columns of a label, whose names may say that their dates are of birth."""
-        labels = self.job.run.form_settings.columns.labels
-        return " ".join(column for column, of_column in labels.items() if label == of_column)
+        labels, of_engine = self.job.run.form_settings.columns.labels, self.engine.label_set
+        return " ".join(column for column, given in labels.items() if engine_label(given, of_engine) == label)
 
     def look_again(self, notes: Sequence[_Note]) -> None:
         """Count what the engine finds in the output outside what was replaced."""

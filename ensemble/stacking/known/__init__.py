@@ -1,7 +1,6 @@
 """What a hospital knows of the patient of a note, proposed beside what the submodels propose.
 
 columns      what each column of a roster holds, and the label that it has in an engine
-reading      the rows of CSV, JSON lines and Parquet
 roster       the records, by patient
 names, dates, initials, spellings, signs    how what is known may be written, and what supports it
 search       all of it compiled into one index, and found in a text

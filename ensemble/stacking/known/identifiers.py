@@ -155,9 +155,9 @@ class KnownIdentifiers:
 
 
 def _views(document: Document) -> tuple[PlainView, ...]:
-    """A note as it is written and, if it has markup or characters written as bytes, without these."""
-    read = plain_view(document, html=True, encoded=True)
-    return (read,) if read.markup is None else (plain_view(document), read)
+    """A note as the engine reads it and, if that differs, without all that may be markup or encoded bytes."""
+    view, read = plain_view(document), plain_view(document, html=True, encoded=True)
+    return (view,) if read.document.text == view.document.text else (view, read)
 
 
 def _is_short(word: str) -> bool:

@@ -1,0 +1,137 @@
+"""Every page that phistack makes, from one small demonstration, and a picture of each for the docs.
+
+    python -m benchmarks.pages               docs/pictures/*.png, in some minutes
+    make_pages(folder)                       the pages by name, which tests open
+
+The browser is Chromium as the system installs it (Debian: `apt-get install chromium`), driven by Playwright.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer.testing import CliRunner
+
+from benchmarks.measuring import ROOT
+from phistack.ensemble.command_line.app import app
+from phistack.ensemble.tasks.demo import run_demo
+from phistack.features.formats import read_corpus
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PICTURES = ROOT / "docs" / "pictures"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PAGES = {
+    "demo": "demo/demo.html",
+    "shipped": "demo/shipped.html",
+    "explain": "explain.html",
+    "errors": "errors.html",
+    "summary": "clean.csv.run/summary.html",
+    "summary-without-findings": "plain-clean.run/summary.html",
+    "reader-test": "test/records.html",
+    "tables": "tables/index.html",
+}
+"""Name of the picture -> the page, under the folder in which it is made."""
+WIDE, NARROW = 1200, 400
+_QUICK = """folds = 2
+[features]
+pos = ""
+ner = ""
+[submodels.tbed]
+max_rules = 40
+[submodels.crf]
+algorithm = "lbfgs"
+max_iterations = 12
+[submodels.blstm]
+epochs = 1
+least_steps = 1
+"""
+_RUSSIAN = "Пациентка поступила в понедельник с жалобами на боль в груди, муж Сергей Иванов сопровождал её в больницу."
+
+
+def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
+    """Run the demonstration and, with its engine and notes, each command that writes a page.
+
+    :returns: the pages, by their names in `PAGES`.
+    """
+    demo, engine, notes = folder / "demo", folder / "demo" / "engine", folder / "demo" / "unseen"
+    run_demo(demo, n_documents=n_documents, seed=1, jobs=1)
+    errors = ("--html", folder / "errors.html", "--json", folder / "errors.json")
+    _run("explain", notes, "--html", folder / "explain.html")
+    _run("errors", notes, "--model", engine, "--shuffles", 99, "--text", *errors)
+    _run("pseudonymise", notes, folder / "pseudonymised", "--seed", 1)
+    _run("reader-test", "make", notes, folder / "pseudonymised", folder / "test", "--answers", folder / "answers.json")
+    (folder / "quick.toml").write_text(_QUICK, encoding="utf-8")
+    quick = ("--config", folder / "quick.toml", "--jobs", 1, "--text")
+    _run("reproduce", "zhao2020", demo / "corpus", notes, "--out", folder / "tables", *quick)
+    _write_table(notes, folder)
+    kept = (argument for name in ("id", "patient", "ward") for argument in ("--column", f"{name}=keep"))
+    options = ("--patient-column", "patient", *kept)
+    _run("deidentify", folder / "notes.csv", folder / "clean.csv", *options, "--known", folder / "roster.csv", status=3)
+    _write_plain_notes(folder / "plain")
+    _run("deidentify", folder / "plain", folder / "plain-clean")
+    return {name: folder / path for name, path in PAGES.items()}
+
+
+def _run(*arguments: object, status: int = 0) -> None:
+    done = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
+    if done.exit_code != status:
+        raise RuntimeError(f"phistack {arguments[0]} ended with {done.exit_code}: {done.output[-500:]}")
+
+
+def _write_table(notes: Path, folder: Path) -> None:
+    """Notes as a table, with a passage in Russian, a name in a column that is kept, and a row without an id."""
+    documents = read_corpus(notes).documents
+    first = documents[0]
+    names = {span.label: first.text[span.start : span.end] for span in first.spans}
+    rows = [[note.id, note.group, "7 B", note.text] for note in documents]
+    rows[0][2] = f"7 B {names['DOCTOR']}"
+    rows[1][3] = f"{rows[1][3]}\n{_RUSSIAN}\n"
+    with (folder / "notes.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "patient", "ward", "text"], *rows, ["", "999", "7 B", "No id."]])
+    with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["patient", "name"], [first.group, names["PATIENT"]]])
+
+
+def _write_plain_notes(folder: Path) -> None:
+    """Two notes in which all that identifies the patient is a date."""
+    folder.mkdir()
+    for number in (1, 2):
+        text = f"Seen on 0{number}/12/2019 for a cough. Lungs are clear; no fever. Plan: fluids and rest at home."
+        (folder / f"10{number}.txt").write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield opened
+        opened.close()
+
+
+def main() -> None:
+    """Write the pictures."""
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
+        for name, path in make_pages(Path(folder), n_documents=100).items():
+            if name == "summary-without-findings":
+                continue
+            page = chromium.new_page(viewport={"width": 1000, "height": 900}, color_scheme="light")
+            page.goto(path.as_uri())
+            if name in ("explain", "shipped"):
+                page.locator("mark.found").first.click()
+            page.screenshot(path=PICTURES / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Characters that a text writes as their bytes: quoted-printable (RFC 2045) and percent-encoding (RFC 3986).
+
+    list(QUOTED_PRINTABLE.edits("Jos=C3=A9"))       Edit(3, 9, "é")
+    list(QUOTED_PRINTABLE.edits("Birch=\\nwood"))    Edit(5, 7, ""): the line goes on
+    list(PERCENT.edits("Ann%20Lee"))                Edit(3, 6, " ")
+    list(QUOTED_PRINTABLE.edits("x=20, GCS=15"))    nothing: these are numbers
+    list(PERCENT.edits("50%20, Neut%40"))           nothing
+
+Notes are full of `=` and `%` beside numbers, so each case needs evidence in the text:
+
+- bytes that are characters beyond ASCII in UTF-8 (`=C3=A9`), or several bytes with a letter among their digits
+  (`%41%6E`);
+- a separator between letters (`Ann%20Lee`; after `=` only before a capital: `Ann=20Lee`, `dose=20mg`), one between
+  letters or digits that is written with a letter (`03%2F12`), or several in a stretch without blanks
+  (`617%20555%200123`);
+- `=` at the end of a line within a word or number;
+- quoted-printable as a whole: each `=` begins a byte or ends a line, and one is of the first kind, or ends a long line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from phistack.features.rewriting import Edit
+
+_AN_ADDRESS = re.compile(r"[\w-]+\.\w")
+_NUMBER_AT_END = re.compile(r"\d[\d-]{2}\Z")
+_LONG_LINE = 60
+# A line may end between the bytes of a character.
+_SOFT_BREAK = r"=[ \t]{0,9}\r?\n"
+_QUOTED = re.compile(rf"=[0-9A-F]{{2}}(?:(?:{_SOFT_BREAK})?=[0-9A-F]{{2}})*|{_SOFT_BREAK}")
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
+_BYTE = re.compile(r"[=%]([0-9A-Fa-f]{2})")
+_Matches = Sequence[re.Match[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A way of writing bytes.
+
+    :param sign: before the two digits of each byte.
+    :param pattern: bytes side by side, or a line end that is not of the text.
+    :param goes_on: whether a letter after a separator speaks for the encoding.
+    """
+
+    sign: str
+    pattern: re.Pattern[str]
+    goes_on: Callable[[str], bool]
+
+    def edits(self, text: str, *, certain: bool = False) -> Iterator[Edit]:
+        """What is written so.
+
+        :param certain: whether the whole text is known to be in this encoding, so that no evidence is needed.
+        """
+        found = list(self.pattern.finditer(text))
+        certain = certain or self._is_whole(text, found)
+        several = frozenset() if certain else _of_several(text, found)
+        for match in found:
+            if match[0].endswith("\n"):
+                if certain or _is_inside(text, *match.span()):
+                    yield Edit(*match.span(), "")
+            elif certain or self._is_encoded(match, several):
+                yield from _characters(match)
+
+    def _is_whole(self, text: str, found: _Matches) -> bool:
+        """Whether the whole text is quoted-printable."""
+        if self.sign != "=" or sum(match[0].count("=") for match in found) < text.count("="):
+            return False
+        return any(_ends_long_line(match) if match[0].endswith("\n") else _is_beyond_ascii(match) for match in found)
+
+    def _is_encoded(self, match: re.Match[str], several: frozenset[int]) -> bool:
+        data, text = _bytes(match), match.string
+        if not data.isascii():
+            return _is_beyond_ascii(match)
+        has_letter = any(digit.isalpha() for digit in match[0])
+        if len(data) > 1 and has_letter:
+            return True
+        if not _separates(data):
+            return False
+        before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
+        if b"@" in data:
+            return before.isalnum() and _AN_ADDRESS.match(text, match.end()) is not None
+        if match.start() in several:
+            return after.isalnum()
+        if has_letter:
+            return before.isalnum() and after.isalnum()
+        return before.isalpha() and after.isalpha() and self.goes_on(after)
+
+
+QUOTED_PRINTABLE = Encoding("=", _QUOTED, str.isupper)
+PERCENT = Encoding("%", _PERCENT, str.isalpha)
+
+
+def _bytes(match: re.Match[str]) -> bytes:
+    return bytes.fromhex("".join(_BYTE.findall(match[0])))
+
+
+def _is_beyond_ascii(match: re.Match[str]) -> bool:
+    """Whether bytes are characters in UTF-8, and one of these is beyond ASCII."""
+    try:
+        return not _bytes(match).decode().isascii()
+    except UnicodeDecodeError:
+        return False
+
+
+def _ends_long_line(match: re.Match[str]) -> bool:
+    return match.start() - match.string.rfind("\n", 0, match.start()) > _LONG_LINE
+
+
+def _separates(data: bytes) -> bool:
+    """Whether bytes of ASCII are blanks, line ends and punctuation."""
+    return all(c in "\t\r\n" or (c.isprintable() and not c.isalnum()) for c in data.decode())
+
+
+def _of_several(text: str, found: _Matches) -> frozenset[int]:
+    """Where the separators are that follow or precede another in a stretch without blanks."""
+    separators = [m for m in found if not m[0].endswith("\n") and _bytes(m).isascii() and _separates(_bytes(m))]
+    near = ((a, b) for a, b in pairwise(separators) if text[a.end() : b.start()].split() == [text[a.end() : b.start()]])
+    return frozenset(match.start() for pair in near for match in pair)
+
+
+def _is_inside(text: str, start: int, end: int) -> bool:
+    """Whether a stretch is inside a word or a number."""
+    before, after = text[max(0, start - 3) : start], text[end : end + 1]
+    return (before[-1:].isalpha() and after.islower()) or (after.isdecimal() and bool(_NUMBER_AT_END.search(before)))
+
+
+def _characters(match: re.Match[str]) -> Iterator[Edit]:
+    """An edit a character; bytes that are not UTF-8 are Windows-1252 in quoted-printable."""
+    data, charset = _bytes(match), "utf-8"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        if match[0][0] == "%":
+            return
+        charset = "cp1252"
+    starts = [*(match.start() + byte.start() for byte in _BYTE.finditer(match[0])), match.end()]
+    first = 0
+    for character in data.decode(charset, "replace"):
+        after = first + (len(character.encode()) if charset == "utf-8" else 1)
+        yield Edit(starts[first], starts[after], character)
+        first = after
