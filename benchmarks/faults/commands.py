@@ -57,25 +57,58 @@ _OF_ONE = "patient,name\n" + "".join(f"1,Ann Hill{i}\n" for i in range(20_000))
 
 CASES = (
     Case(f"deidentify n out {_ENGLISH}", _AGES, gone=("1925", "97f", "1928", "ninety-eight", "1927", "24.")),
-    Case(f"deidentify in.csv out.csv {_ENGLISH} --patient-column mrn --id-column mrn", _TABLE, _REFUSED, "--column mrn=ID"),
-    Case(f"deidentify in.csv out.csv {_ENGLISH} --patient-column mrn --id-column mrn --column mrn=ID", _TABLE, gone=("8812345",)),
+    Case(
+        f"deidentify in.csv out.csv {_ENGLISH} --patient-column mrn --id-column mrn",
+        _TABLE,
+        _REFUSED,
+        "--column mrn=ID",
+    ),
+    Case(
+        f"deidentify in.csv out.csv {_ENGLISH} --patient-column mrn --id-column mrn --column mrn=ID",
+        _TABLE,
+        gone=("8812345",),
+    ),
     Case(f"deidentify in.csv out.csv {_ENGLISH} --known roster.csv {_KEPT}", _WARD, _HELD_BACK, gone=("Quackenbush",)),
-    Case("deidentify n out --model english --known roster.csv", _NOTE | {"roster.csv": _WARD["roster.csv"]}, _REFUSED, "none of the 1 notes is of a patient"),
-    Case("deidentify n out --model english --known roster.csv", _NOTE | {"roster.csv": _OF_ONE}, _REFUSED, "wrong column"),
-    Case("patterns check p.toml", {"p.toml": '[[patterns]]\nname = "x"\nregex = "a*a*a*a*a*a*a*a*b"\nlabels = { "*" = "ID" }\n'}, _REFUSED, "took too long"),
-    Case("annotate n out --model english --always a.txt", _NOTE | {"a.txt": f"[DOCTOR]\n{_POLYNOMIAL}\n"}, _REFUSED, "line 2"),
-    Case("split c.jsonl out --group-by '('", {"c.jsonl": '{"id": "1", "text": "a", "spans": []}\n'}, _REFUSED, "group_by"),
+    Case(
+        "deidentify n out --model english --known roster.csv",
+        _NOTE | {"roster.csv": _WARD["roster.csv"]},
+        _REFUSED,
+        "none of the 1 notes is of a patient",
+    ),
+    Case(
+        "deidentify n out --model english --known roster.csv", _NOTE | {"roster.csv": _OF_ONE}, _REFUSED, "wrong column"
+    ),
+    Case(
+        "patterns check p.toml",
+        {"p.toml": '[[patterns]]\nname = "x"\nregex = "a*a*a*a*a*a*a*a*b"\nlabels = { "*" = "ID" }\n'},
+        _REFUSED,
+        "took too long",
+    ),
+    Case(
+        "annotate n out --model english --always a.txt",
+        _NOTE | {"a.txt": f"[DOCTOR]\n{_POLYNOMIAL}\n"},
+        _REFUSED,
+        "line 2",
+    ),
+    Case(
+        "split c.jsonl out --group-by '('", {"c.jsonl": '{"id": "1", "text": "a", "spans": []}\n'}, _REFUSED, "group_by"
+    ),
     Case("split c.jsonl out --group-by '(a+)+$'", {"c.jsonl": '{"id": "1", "text": "a", "spans": []}\n'}, _REFUSED),
     Case("deidentify n out --config c.toml", _NOTE | {"c.toml": 'model = ["english", "german"]\n'}, _REFUSED, "model"),
     Case("convert /dev/zero out.jsonl", {}, _REFUSED, "/dev/zero"),
     Case("annotate in.jsonl out.jsonl", {"in.jsonl": '{"id": "1", "note": "a"}\n'}, _REFUSED, "text"),
-    Case("deidentify in.csv out.csv --model english --column id=keep", {"in.csv": "id,text\n1,caf\xe9 at home\n".encode("cp1252")}, _HELD_BACK, "--encoding cp1252"),
+    Case(
+        "deidentify in.csv out.csv --model english --column id=keep",
+        {"in.csv": "id,text\n1,caf\xe9 at home\n".encode("cp1252")},
+        _HELD_BACK,
+        "--encoding cp1252",
+    ),
     Case("convert in.csv out.jsonl", {"in.csv": b"id,text\r1,Seen at home.\r2,Well.\r"}, 0, "2 notes"),
     Case("convert n out.jsonl", {"n/a/1.txt": "Seen at home.", "n/2.txt": "Well."}, 0, "2 notes"),
     Case(f"deidentify n out {_ENGLISH} --key-file key", _NOTE | {"key": "0" * 34}, _REFUSED, "not random"),
     Case("deidentify n out --model english --strategy DATE=substitute --substitute DATE=then", _NOTE, 0, "replaced"),
     Case("deidentify n out --model english --no-second-pass", _NOTE, 0, "not checked"),
-)  # fmt: skip
+)
 
 
 def wrong_commands() -> Iterator[str]:
