@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.table import FeatureTable
-from phistack.submodels.blstm.encoder import batch_of, rows_of, with_characters
+from phistack.submodels.blstm.keras_training import load_keras, padded_batch
+from phistack.submodels.blstm.rows import rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.crf.crfsuite_file import read_weights
@@ -81,8 +82,6 @@ def keras_model(blstm: BlstmSubmodel, *, with_layers: bool = False) -> Any:
     :param with_layers: whether Keras' own LSTM layers are in it, as in a model that is written down in the usual way,
         or the kernel for whole sequences that our training uses.
     """
-    from phistack.submodels.blstm.keras_training import load_keras
-
     load_keras(1)
     import keras
 
@@ -132,7 +131,7 @@ def keras_emissions(blstm: BlstmSubmodel, predict: Predict, table: FeatureTable)
     note = blstm.encoder_.encode(table, spellings)
     rows = rows_of([note], window=blstm.window)
     if rows:
-        batch = with_characters(batch_of(rows, [note]), blstm.encoder_.spell(spellings))
+        batch = padded_batch(rows, [note], blstm.encoder_.spell(spellings))
         for (_, first, last), row in zip(rows, predict(batch), strict=True):
             found[first:last] = row[: last - first]
     return found

@@ -10,8 +10,8 @@ Notes are full of `=` and `%` beside numbers, so each case needs evidence in the
 
 - bytes that are characters beyond ASCII in UTF-8 (`=C3=A9`), or several bytes with a letter among their digits
   (`%41%6E`);
-- a separator between letters (`Ann%20Lee`; after `=` only before a capital: `Ann=20Lee`, `dose=20mg`), one between
-  letters or digits that is written with a letter (`03%2F12`), or several in a stretch without blanks
+- a separator between letters (`Ann%20Lee`; after `=` only before a capital: `Ann=20Lee`, `dose=20mg`), after `%` also
+  one between letters or digits that is written with a letter (`03%2F12`), or several in a stretch without blanks
   (`617%20555%200123`);
 - `=` at the end of a line within a word or number;
 - quoted-printable as a whole: each `=` begins a byte or ends a line, and one is of the first kind, or ends a long line.
@@ -57,7 +57,7 @@ class Encoding:
         """
         found = list(self.pattern.finditer(text))
         certain = certain or self._is_whole(text, found)
-        several = frozenset() if certain else _of_several(text, found)
+        several = frozenset[int]() if certain else _of_several(text, found)
         for match in found:
             if match[0].endswith("\n"):
                 if certain or _is_inside(text, *match.span()):
@@ -85,7 +85,7 @@ class Encoding:
             return before.isalnum() and _AN_ADDRESS.match(text, match.end()) is not None
         if match.start() in several:
             return after.isalnum()
-        if has_letter:
+        if has_letter and self.sign == "%":
             return before.isalnum() and after.isalnum()
         return before.isalpha() and after.isalpha() and self.goes_on(after)
 

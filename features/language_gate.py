@@ -41,6 +41,7 @@ _MARGIN = 1.5
 _OWN_SCRIPT = 0.05
 _FILE = "language_gate.json"
 _ALIKE = {"no": ("no", "nn", "da")}
+"""Who reads Norwegian reads its two written forms, which sentences do not always distinguish from Danish."""
 
 
 class _GateState(TypedDict):
@@ -71,7 +72,7 @@ class LanguageGate:
     @classmethod
     def of_language(cls, language: str) -> LanguageGate:
         """The gate of an engine of which nothing but the language is known."""
-        return cls(_ALIKE.get(language, (language,)))
+        return cls(_with_alike(language))
 
     @classmethod
     def fit(
@@ -84,7 +85,7 @@ class LanguageGate:
         :param is_known: whether a word is in the notes of enough other patients.
         """
         plain = [plain_text(text, html=html) for text in texts]
-        gate = cls(_ALIKE.get(language, (language,)), (LATIN, *sorted(_common_scripts(plain))), html=html)
+        gate = cls(_with_alike(language), (LATIN, *sorted(_common_scripts(plain))), html=html)
         found = [gate.passages(text, is_known) for text in plain]
         others = Counter(other for passages in found for other in {p.language for p in passages if p.distance})
         common = sorted(other for other, n in others.items() if n > max(1, len(plain) / _ONE_IN))
@@ -128,13 +129,19 @@ class LanguageGate:
         state = files.json(_FILE, _GateState)
         if not state["languages"] or not state["scripts"] or state["distance"] < 0:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
-        return cls(tuple(state["languages"]), tuple(state["scripts"]), state["distance"], state.get("html", False))
+        return cls(
+            _with_alike(*state["languages"]), tuple(state["scripts"]), state["distance"], state.get("html", False)
+        )
 
 
 def mostly_in(text: str, passages: Iterable[Passage]) -> bool:
     """Whether more than half of the letters of a text are in some passages of it."""
     n_inside = sum(c.isalpha() for passage in passages for c in text[passage.start : passage.end])
     return n_inside > _MOSTLY * sum(map(str.isalpha, text))
+
+
+def _with_alike(*languages: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(alike for language in languages for alike in _ALIKE.get(language, (language,))))
 
 
 def languages_of(texts: Iterable[str], likely: Collection[str]) -> Counter[str]:

@@ -66,7 +66,7 @@ _SOFT_BREAK = "(?<=[^\\W\\d_])\u00ad[ \\t]{0,40}\\r?\\n[ \\t]{0,40}(?=[^\\W\\d_]
 _OTHERWISE = re.compile(f"{_SOFT_BREAK}|(?:(?!{_SOFT_BREAK})[{IGNORABLE}])+|{_ONE_FOR_ONE}")
 _IGNORED = re.compile(f"[{IGNORABLE}]")
 _ACCENTED = re.compile(f"[^{ACCENTS}][{ACCENTS}]+")
-_CARRIED = re.compile("- ?\r")
+_HYPHEN_AT_END = re.compile(r"-[ \t]*[\r\n]")
 _ODD = re.compile(f"[=%<&\u00ac{ODD_BLANKS}{IGNORABLE}{ACCENTS}]|{_ONE_FOR_ONE}")
 _PLAIN_LATIN = bytes(code for code in range(256) if not _ODD.match(chr(code)))
 """The characters of Latin-1 that no step changes."""
@@ -140,7 +140,7 @@ def _read(text: str, html: bool, encoded: bool) -> Rewritten | None:
             read = changed if read is None else read.then(changed)
             text = read.text
             odd = _odd_signs(text)
-    if "-\n" in text or "- \n" in text or "\u00ac" in odd or ("\r" in text and _CARRIED.search(text)):
+    if _HYPHEN_AT_END.search(text) or "\u00ac" in odd:
         changed = rewrite(text, broken_words(text), shared=True)
         if changed is not None:
             read = changed if read is None else read.then(changed)
@@ -150,10 +150,11 @@ def _read(text: str, html: bool, encoded: bool) -> Rewritten | None:
 def _odd_signs(text: str) -> str:
     """The distinct characters of a text that a step may change."""
     try:
-        return bytes(set(text.encode("latin-1").translate(None, _PLAIN_LATIN))).decode("latin-1")
+        others = text.encode("latin-1").translate(None, _PLAIN_LATIN)
     except UnicodeEncodeError:
         # The distinct characters are few, and found faster than any of them.
         return "".join(_ODD.findall("".join(set(text))))
+    return bytes(set(others)).decode("latin-1") if others else ""
 
 
 def _otherwise(text: str) -> Iterator[Edit]:

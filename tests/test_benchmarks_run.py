@@ -23,7 +23,7 @@ SHORT = {
     "batch --model {engine} --documents 4 --out {out}": "two processes are",
     "engines dutch --measure {engine}": "notes written by hand (nl), kept back:",
     "english --corpora {empty} --documents 12 --submodels regex --jobs 1 --out {out} --results {results}": "stack",
-    "faults --engine {engine} --kills 0 --inputs 20 --texts 0 --jobs 1": "20 mutated inputs",
+    "faults --engine {engine} --kills 0 --inputs 20 --texts 0 --mixtures 1 --no-commands --jobs 1": "20 mutated inputs",
     "growth --model {engine} --texts dates --characters 2000 --notes 2": "worst ratio",
     "known_identifiers --documents 4": "one typing error",
     "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",

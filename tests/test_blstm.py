@@ -22,19 +22,11 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
-from phistack.submodels.blstm.encoder import (
-    LONGEST_WORD,
-    UNKNOWN,
-    EncodedNote,
-    Encoder,
-    batch_of,
-    batches_of,
-    rows_of,
-    with_characters,
-)
+from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
 from phistack.submodels.blstm.inference import emissions_of
-from phistack.submodels.blstm.keras_training import load_keras
+from phistack.submodels.blstm.keras_training import load_keras, padded_batch
 from phistack.submodels.blstm.network_input import NetworkInput, blocks_of
+from phistack.submodels.blstm.rows import EncodedNote, batches_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
 from tests.invented_names import NAMES
@@ -95,7 +87,7 @@ def test_emissions_are_those_of_the_keras_network(
     characters = fitted.encoder_.spell(spellings)
     ours = emissions_of(fitted.weights_[:1], notes, characters, blocks_of(fitted.encoder_.columns), window=16)
     for rows in batches_of(rows_of(notes, window=16), tokens=300):
-        theirs = np.asarray(network.emissions(with_characters(batch_of(rows, notes), characters)))
+        theirs = np.asarray(network.emissions(padded_batch(rows, notes, characters)))
         for (number, first, last), row in zip(rows, theirs, strict=True):
             assert np.allclose(ours[number][first:last], row[: last - first], atol=1e-5)
 
@@ -212,7 +204,7 @@ def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient() -> None:
     load_keras(1)
     import tensorflow as tf
 
-    from phistack.submodels.blstm.fused_lstm import fused_lstm
+    from phistack.submodels.blstm.keras_layers import fused_lstm
 
     random = np.random.default_rng(0)
     inputs, kernel, bias, weights = (
@@ -237,7 +229,7 @@ def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(mo
     load_keras(1)
     assert os.environ["KERAS_BACKEND"] == "tensorflow"
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(TrainingError, match="has begun to use Keras on jax; train in a process of its own"):
+    with pytest.raises(TrainingError, match="has begun to use Keras on jax; train in a separate process"):
         load_keras(1)
 
 
@@ -251,7 +243,7 @@ def test_the_kernels_of_tensorflow_that_no_one_promises_are_as_they_were() -> No
         ("LSTMBlockCellGrad", "x cs_prev h_prev w wci wcf wco b i cs f o ci co cs_grad h_grad use_peephole"),
     ):
         kernel = getattr(tf.raw_ops, name, None)
-        assert kernel is not None, f"TensorFlow {tf.__version__} has no tf.raw_ops.{name}, which fused_lstm.py needs"
+        assert kernel is not None, f"TensorFlow {tf.__version__} has no tf.raw_ops.{name}, which keras_layers.py needs"
         missing = set(parameters.split()) - set(signature(kernel).parameters)
         assert not missing, f"tf.raw_ops.{name} of TensorFlow {tf.__version__} does not take {missing}"
 
@@ -390,7 +382,7 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines:
     assert sorted(row for batch in batches for row in batch) == rows
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(last - first for _, first, last in batch) <= 24
-        begins = batch_of(batch, [note])["begins"]
+        begins = padded_batch(batch, [note], np.zeros((1, 1), dtype=np.int32))["begins"]
         for (_, first, last), marks in zip(batch, begins, strict=True):
             expected = {first, *(bound for bound in bounds.tolist() if first < bound < last)}
             assert set((first + np.flatnonzero(marks)).tolist()) == expected

@@ -15,12 +15,11 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
-from phistack.submodels.blstm.adam import Adam
-from phistack.submodels.blstm.encoder import EncodedNote, batch_of, with_characters
 from phistack.submodels.blstm.gradients import FlatBatch, Gradients, Rows, _dropped, loss_and_gradients
-from phistack.submodels.blstm.keras_training import load_keras
-from phistack.submodels.blstm.schedules import rates_of
-from phistack.submodels.blstm.sgd import Sgd
+from phistack.submodels.blstm.keras_training import load_keras, padded_batch
+from phistack.submodels.blstm.optimisers import Adam, Sgd
+from phistack.submodels.blstm.rows import EncodedNote
+from phistack.submodels.blstm.schedules import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
 from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
@@ -82,7 +81,7 @@ def test_loss_and_gradients_are_those_of_keras(notes: list[list[int]], seed: int
     characters = random.integers(0, 7, (6, 9)).astype(np.int32)
     prediction = WordPrediction.of(drawn, words=3, weight=0.4)
     network = TaggingNetwork(sizes, dropout=0.0, prediction=prediction, seed=seed % 1000)
-    batch = with_characters(batch_of(ranges, drawn), characters)
+    batch = padded_batch(ranges, drawn, characters)
     with tf.GradientTape() as tape:
         loss, of_rows = network.loss(batch)
     names = [*network.weights, *PREDICTIONS]
@@ -172,7 +171,7 @@ def test_the_average_of_plain_descent_lags_behind() -> None:
 
 
 def test_a_rate_is_halved_after_epochs_without_gain_and_ends_the_training() -> None:
-    rates = rates_of("halve on plateau", highest=0.1, patience=3, least=0.03)
+    rates = Rates("halve on plateau", highest=0.1, patience=3, least=0.03)
     seen = []
     for loss in (5.0, 4.0, 4.0, 4.5, 4.0, 3.0, 3.0, 3.0, 3.0):
         rates.epoch_ended(loss)

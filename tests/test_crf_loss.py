@@ -16,9 +16,9 @@ from phistack.submodels.chain.lattice import Lattice
 @pytest.fixture(scope="module")
 def layer() -> Any:
     load_keras(1)
-    from phistack.submodels.blstm import crf_loss
+    from phistack.submodels.blstm import keras_layers
 
-    return crf_loss
+    return keras_layers
 
 
 def _chain_scores(random: Any, n_tags: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.faults.commands import wrong_commands
 from benchmarks.faults.disguises import disguised
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
 from benchmarks.faults.spellings import MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
@@ -87,3 +88,7 @@ def test_nothing_of_an_identifier_that_a_roster_knows_is_in_clear(signs: tuple[s
 
 def test_other_spellings_of_names_and_listed_phrases_are_found() -> None:
     assert in_clear(spelt_cases()) == unlisted() == []
+
+
+def test_commands_that_failed_before_do_as_they_must() -> None:
+    assert not list(wrong_commands())

@@ -17,9 +17,8 @@ from phistack.features.documents import Corpus, Span
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import HeadStart, new_submodel
 from phistack.submodels.blstm.encoder import Encoder
-from phistack.submodels.blstm.head_start import carried_over
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.weights import first_weights
+from phistack.submodels.blstm.weights import first_weights, transferred_weights
 from phistack.submodels.registry import KINDS, usual_name
 
 SMALL = {
@@ -52,13 +51,13 @@ def found(proposed: Proposed) -> list[list[tuple[Span, float]]]:
     return [[(c.span, c.score) for c in note] for note in proposed.out_of_fold["blstm"]]
 
 
-def test_what_was_learned_of_words_characters_and_values_is_carried_over(
+def test_what_was_learned_of_words_characters_and_values_is_transferred_weights(
     tables: list[FeatureTable], first: BlstmSubmodel
 ) -> None:
     joined = first.encoder_.joined(Encoder.of(tables, first.encoder_.columns))
     model = BlstmSubmodel(**SMALL)
     model.encoder_, model.tags_, model.word_size_, model.language_models_ = joined, ("O", "B-X"), 8, None
-    weights = first_weights(model._sizes(), 1, carried_over(first.weights_[0], first.encoder_, joined))
+    weights = first_weights(model._sizes(), 1, transferred_weights(first.weights_[0], first.encoder_, joined))
     earlier = first.weights_[0]
     for name in ("forward", "backward", "kernel2", "kernel3_bias"):
         assert np.array_equal(weights[name], earlier[name]), name
@@ -69,7 +68,9 @@ def test_what_was_learned_of_words_characters_and_values_is_carried_over(
     read, known = weights["feature"][new.features], earlier["feature"][old.features]
     assert np.array_equal(read[~unknown], known[~unknown])
     assert np.array_equal(weights["feature"][joined.offsets[:-1]], earlier["feature"][first.encoder_.offsets[:-1]])
-    assert not {"dense", "transitions"}.intersection(k.name for k in carried_over(earlier, first.encoder_, joined))
+    assert not {"dense", "transitions"}.intersection(
+        k.name for k in transferred_weights(earlier, first.encoder_, joined)
+    )
 
 
 def test_a_network_that_learned_before_begins_better(tables: list[FeatureTable], first: BlstmSubmodel) -> None:

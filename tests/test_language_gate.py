@@ -104,6 +104,17 @@ def test_notes_in_the_language_of_an_engine_have_no_passages(language: str) -> N
     assert not found
 
 
+def test_both_written_forms_of_norwegian_are_read() -> None:
+    nynorsk = (
+        "Eg vart innlagd på sjukehuset i går kveld fordi eg ikkje fekk puste, og dei gav meg medisin med ein gong. "
+        "Ho har ikkje hatt feber dei siste vekene, men kjenner seg framleis trøytt og veik når ho går ut. Han vart "
+        "operert i kneet for to veker sidan og kjem no heim til kommunen, der heimesjukepleia skal fylgje han opp. "
+        "Dei meiner at ho bør bu der så lenge ho klarer seg sjølv, og at borna hennar kan hjelpe til med å gjera reint."
+    )
+    gate = shipped("swedish").language_gate
+    assert gate is not None and not gate.passages(f"Pasienten ble innlagt med brystsmerter. {nynorsk}")
+
+
 def test_a_passage_that_another_engine_reads_is_read_by_it() -> None:
     spanish = "El paciente Anselmo Abedul acude por dolor. Su médica, la Dra. Rosa Lirio, le dio el alta ayer."
     engine = shipped("english").with_options(others={"es": shipped("spanish")})

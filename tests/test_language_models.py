@@ -27,8 +27,9 @@ from phistack.features.formats import write_corpus
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.character_states import states_in
 from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
-from phistack.submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
+from phistack.submodels.blstm.keras_training import padded_batch
 from phistack.submodels.blstm.lstm import BidirectionalLstm
+from phistack.submodels.blstm.rows import batches_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.chain.lines import Lines
 
@@ -116,8 +117,8 @@ def test_rare_characters_are_unknown_and_no_text_is_an_error() -> None:
 
 
 def test_long_sentences_are_read_in_pieces() -> None:
-    plan = replace(SMALL, longest=7, epochs=1)
-    assert perplexity(train_models(["abc " * 10] * 3, plan, seed=0), ["abc " * 10], longest=7) > 1
+    long = "abc " * 150
+    assert perplexity(train_models([long] * 3, replace(SMALL, epochs=1), seed=0), [long]) > 1
 
 
 def test_every_twentieth_note_says_how_well_they_foresee() -> None:
@@ -187,13 +188,11 @@ def test_annotating_reads_them_as_training_does(model: BlstmSubmodel, tables: li
     for name, value in model.weights_[0].items():
         network.weights[name].assign(value)
     spellings: dict[str, int] = {}
-    encoded = model._with_states(
-        [model.encoder_.encode(table, spellings) for table in tables[:3]], [(t, 0, len(t)) for t in tables[:3]]
-    )
+    encoded = model._encoded(tables[:3], spellings)
     characters = model.encoder_.spell(spellings)
     found = model.emissions(tables[:3])
     for rows in batches_of(rows_of(encoded, window=64), tokens=300):
-        theirs = np.asarray(network.emissions(with_characters(batch_of(rows, encoded), characters)))
+        theirs = np.asarray(network.emissions(padded_batch(rows, encoded, characters)))
         for (number, first, last), row in zip(rows, theirs, strict=True):
             np.testing.assert_allclose(found[number][first:last], row[: last - first], atol=1e-5)
 

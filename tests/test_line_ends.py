@@ -20,7 +20,7 @@ TEXTS = st.lists(
     ("written", "read"),
     [
         ("Dr. Anselm Birch-\nwood", "Dr. Anselm Birchwood"),
-        ("Dr. Anselm Birch- \r\n   wood saw", "Dr. Anselm Birchwood saw"),
+        ("Dr. Anselm Birch-  \r\n   wood saw", "Dr. Anselm Birchwood saw"),
         ("Dr. Birch\u00ad\nwood and Birch\u00ac\nwood, Birch\u2010\nwood", "Dr. Birchwood and Birchwood, Birchwood"),
         ("seen by Qua-\ncken-\nbush", "seen by Quackenbush"),
         ("Dr. Smith-\nJones", "Dr. Smith-Jones"),

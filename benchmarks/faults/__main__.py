@@ -8,6 +8,7 @@ kills      batch runs and their workers are killed at random moments
 inputs     mutated corpora, tables and bundles are read
 texts      texts that no one writes, in two lengths; a note of 20 MB
 disguises  identifiers with signs and markup between and inside their words, read by the English engine
+commands   commands that let PHI out, hung, crashed or misled before
 spellings  identifiers that a roster or a list knows, with signs and markup in them and in other spellings
 
 Ends with status 1 if anything was lost, held back, differing, foreign, quoted or too slow.
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.faults.commands import CASES, wrong_commands
 from benchmarks.faults.disguises import disguised
 from benchmarks.faults.inputs import read_mutated
 from benchmarks.faults.kills import Losses, kill_runs, kill_workers
@@ -50,6 +52,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--texts", type=int, default=200_000, help="characters of the longer texts; 0 for none")
     parser.add_argument("--mixtures", type=int, default=8, help="notes of each engine with passages in other languages")
+    parser.add_argument("--no-commands", dest="commands", action="store_false", help="leave out the commands")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--engine", type=Path, help="a bundle; otherwise a small one is trained")
     arguments = parser.parse_args()
@@ -88,6 +91,10 @@ def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Itera
         yield _huge(engine, folder)
     if arguments.mixtures:
         yield from _mixtures(arguments.mixtures)
+    if arguments.commands:
+        wrong = list(wrong_commands())
+        facts = f"{len(wrong)} came out otherwise" + "".join(f"; {case}" for case in wrong)
+        yield Result(f"{len(CASES)} commands that failed before", facts, bool(wrong))
     yield from _disguises()
     yield from _spellings()
 

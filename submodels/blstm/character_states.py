@@ -1,10 +1,10 @@
-"""What character language models say of the tokens of notes: contextual string embeddings.
+"""The states of character language models at the tokens of notes: contextual string embeddings.
 
-    states_in(models, [(table, 0, len(table))])      [(n_tokens, models.size)]: one array for each stretch
+    states_in(models, [(table, 0, len(table))])      [(n_tokens, models.size)]: one array for each run of sentences
 
 A token's vector is the forward state after its last character, which has read the sentence up to there, and the
-backward state before its first, which has read the rest of it (Akbik 2018). A sentence is read by itself, so that a
-token has the same vector whatever else is read.
+backward state before its first, which has read the rest of it (Akbik 2018). Each sentence is read alone, so that a
+token's vector never depends on other sentences.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _SENTENCES_AT_ONCE = 128
 
 
 class _Sentence(NamedTuple):
-    """A sentence to be read.
+    """A sentence.
 
     :ivar text: from its first token to its last.
-    :ivar row: the first of its tokens, all stretches laid end to end.
+    :ivar row: its first token, all runs end to end.
     :ivar starts: where its tokens begin in the text; `ends` where they end.
     """
 
@@ -42,18 +42,18 @@ class _Sentence(NamedTuple):
     ends: Integers
 
 
-def states_in(models: CharacterModels, stretches: Sequence[SentenceRun]) -> list[Floats32]:
-    """The vectors of the tokens of each stretch, of shape `(n_tokens, models.size)`."""
-    edges = np.cumsum([0, *(last - first for _, first, last in stretches)])
+def states_in(models: CharacterModels, runs: Sequence[SentenceRun]) -> list[Floats32]:
+    """The vectors of the tokens of each run, of shape `(n_tokens, models.size)`."""
+    edges = np.cumsum([0, *(last - first for _, first, last in runs)])
     found = np.empty((int(edges[-1]), models.size), dtype=np.float32)
-    sentences = sorted(_sentences(stretches, edges), key=lambda sentence: -len(sentence.text))
+    sentences = sorted(_sentences(runs, edges), key=lambda sentence: -len(sentence.text))
     for first in range(0, len(sentences), _SENTENCES_AT_ONCE):
         _read(models, sentences[first : first + _SENTENCES_AT_ONCE], found)
     return [found[a:b] for a, b in pairwise(edges.tolist())]
 
 
-def _sentences(stretches: Sequence[SentenceRun], edges: Integers) -> Iterator[_Sentence]:
-    for (table, first, last), begin in zip(stretches, edges.tolist(), strict=False):
+def _sentences(runs: Sequence[SentenceRun], edges: Integers) -> Iterator[_Sentence]:
+    for (table, first, last), begin in zip(runs, edges.tolist(), strict=False):
         starts, ends = (places.astype(np.int64) for places in table.offsets)
         inner = np.unique(np.clip(table.sentences, first, last)).tolist()
         for a, b in pairwise(inner):

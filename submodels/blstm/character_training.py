@@ -1,11 +1,11 @@
 """Training of character language models on sentences.
 
     models = train_models(sentences, LanguageModelPlan(units=128), seed=1)
-    perplexity(models, others)         how many characters each state hesitates between, on average
+    perplexity(models, others)
 
-Each character is foreseen by the forward LSTM from those before it and by the backward LSTM from those after it. LSTM,
-loss and Adam are those of the tagging network (`submodels.blstm.lstm`, `word_prediction`, `adam`), read over characters
-in the place of words.
+The forward LSTM predicts each character from those before it, the backward LSTM from those after it. LSTM, loss and
+Adam are those of the tagging network (`submodels.blstm.lstm`, `word_prediction`, `optimisers`), over characters instead
+of words.
 """
 
 from __future__ import annotations
@@ -17,25 +17,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phistack.features.arrays import Floats32, Integers32
+from phistack.features.arrays import Integers32
 from phistack.features.character_models import UNKNOWN, CharacterModels, model_shapes
 from phistack.features.errors import TrainingError
 from phistack.features.reporting import report
-from phistack.submodels.blstm.adam import Adam
-from phistack.submodels.blstm.encoder import TokenRange, batches_of
 from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
 from phistack.submodels.blstm.lstm import BidirectionalLstm
-from phistack.submodels.blstm.schedules import rates_of
-from phistack.submodels.blstm.weights import NetworkWeights
+from phistack.submodels.blstm.optimisers import Adam
+from phistack.submodels.blstm.rows import TokenRange, batches_of
+from phistack.submodels.blstm.schedules import Rates
+from phistack.submodels.blstm.weights import random_weights
 from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.lines import Lines
 
 _LOG = logging.getLogger("phistack")
 _CLIP = 1.0
 _AVERAGE = 0.99
-_BATCHES_OF_AN_EPOCH, _SMALLEST_BATCH = 100, 512
+_LONGEST_ROW = 250
+"""In characters; a longer sentence is read in several rows."""
+_BATCHES_OF_AN_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 100, 512, 4096
+"""With little text, batches are made small enough for about this many; the sizes are in characters."""
 _UNKNOWN_SHARE = 0.001
-"""Share of characters read as unknown, so that the models have met such a one."""
+"""Share of characters read as unknown, so that the models learn to read unknown ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,6 @@ class LanguageModelPlan:
     :param units: of the LSTM in each direction; Akbik 2018 has 2048.
     :param vector: length of a character's vector.
     :param epochs: passes over the sentences.
-    :param longest: characters of a row; a longer sentence is read in several.
-    :param batch_characters: of a batch; less where there is little text.
     :param learning_rate: the highest; it rises and falls.
     :param least_count: characters that occur less often are unknown.
     """
@@ -54,8 +55,6 @@ class LanguageModelPlan:
     units: int = 128
     vector: int = 32
     epochs: int = 10
-    longest: int = 250
-    batch_characters: int = 4096
     learning_rate: float = 0.006
     least_count: int = 3
 
@@ -65,7 +64,7 @@ def train_models(
 ) -> CharacterModels:
     """Train both models.
 
-    :param reported: is called before each step with the share that is done, and in words what is being done.
+    :param reported: is called before each step with the share done and a description.
     :raises TrainingError: if no character occurs often enough.
     """
     counts = Counter[str]()
@@ -74,13 +73,14 @@ def train_models(
     characters = sorted(character for character, n in counts.items() if n >= plan.least_count)
     if not characters:
         raise TrainingError(f"no character occurs {plan.least_count} times in the notes; give more notes")
-    models = CharacterModels(characters, _first_weights(len(characters) + 2, plan, seed))
+    shapes = model_shapes(len(characters) + 2, plan.vector, plan.units)
+    models = CharacterModels(characters, random_weights(shapes, seed))
     generator = np.random.default_rng(seed)
     adam = Adam(models.weights, _CLIP)
     task = WordPrediction(np.arange(len(characters) + 2, dtype=np.int32), 1.0)
-    rows = _rows(models, sentences, plan.longest)
-    n_of_batch = min(plan.batch_characters, max(_SMALLEST_BATCH, sum(map(len, rows)) // _BATCHES_OF_AN_EPOCH))
-    rates = rates_of("rise and fall", highest=plan.learning_rate, patience=1, least=0.0)
+    rows = _rows(models, sentences)
+    n_of_batch = min(_LARGEST_BATCH, max(_SMALLEST_BATCH, sum(map(len, rows)) // _BATCHES_OF_AN_EPOCH))
+    rates = Rates("rise and fall", plan.learning_rate)
     done = 0
     for epoch in range(plan.epochs):
         batches = _batches(rows, n_of_batch, generator)
@@ -97,12 +97,12 @@ def train_models(
     return CharacterModels(characters, dict(adam.averaged()))
 
 
-def perplexity(models: CharacterModels, sentences: Sequence[str], *, longest: int = 250) -> float:
-    """How many characters each state hesitates between: exp of the mean loss of both directions.
+def perplexity(models: CharacterModels, sentences: Sequence[str]) -> float:
+    """The models' perplexity on sentences: exp of the mean loss of both directions.
 
     :raises TrainingError: if there is no sentence.
     """
-    rows = _rows(models, sentences, longest)
+    rows = _rows(models, sentences)
     if not rows:
         raise TrainingError("there is no sentence to measure language models on")
     task = WordPrediction(np.arange(len(models.characters) + 2, dtype=np.int32), 1.0)
@@ -138,12 +138,12 @@ def _lines(batch: Sequence[Integers32]) -> Lines:
     return Lines.of(bounds, int(bounds[-1]))
 
 
-def _rows(models: CharacterModels, sentences: Sequence[str], longest: int) -> list[Integers32]:
-    """The ids of each sentence, in pieces where it is too long for one row."""
+def _rows(models: CharacterModels, sentences: Sequence[str]) -> list[Integers32]:
+    """The ids of each sentence; one that is too long for a row is cut."""
     return [
-        ids[first : first + longest]
+        ids[first : first + _LONGEST_ROW]
         for ids in map(models.ids, sentences)
-        for first in range(0, len(ids), longest)
+        for first in range(0, len(ids), _LONGEST_ROW)
         if len(ids) - first > 1
     ]
 
@@ -157,16 +157,3 @@ def _batches(rows: Sequence[Integers32], tokens: int, generator: np.random.Gener
     ranges = _ranges(rows)
     batches = batches_of([ranges[i] for i in generator.permutation(len(ranges))], tokens=tokens)
     return [[rows[number] for number, _, _ in batches[i]] for i in generator.permutation(len(batches))]
-
-
-def _first_weights(n_characters: int, plan: LanguageModelPlan, seed: int) -> NetworkWeights:
-    """Random weights as those of the tagging network: uniform, 1 for the bias of forget gates and 0 for others."""
-    random = np.random.default_rng(seed)
-    weights: dict[str, Floats32] = {}
-    for name, shape in model_shapes(n_characters, plan.vector, plan.units).items():
-        if len(shape) == 1:
-            weights[name] = np.repeat(np.array([0, 0, 1, 0], dtype=np.float32), plan.units)
-        else:
-            bound = np.sqrt(3 / shape[1] if name == "word" else 6 / sum(shape))
-            weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
-    return weights

@@ -6,8 +6,8 @@
     gradients.dense["dense"]        of the shape of the weight
     gradients.words                 Rows(ids, values): of the words of the batch alone
 
-The network is that of `submodels.blstm.network`, which computes the same in Keras, with its gradient; a test compares
-them. Tokens lie end to end, so nothing is computed for padding.
+The network is that of `submodels.blstm.network` in Keras; a test compares them. Tokens lie end to end, so nothing is
+computed for padding.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from phistack.features.arrays import Floats, Floats32, Integers, Integers32
-from phistack.submodels.blstm.character_lstm import CharacterLstm
-from phistack.submodels.blstm.encoder import EncodedNote, TokenRange, states_of
+from phistack.submodels.blstm.layers import CharacterLstm, Spelling, TagLayers
 from phistack.submodels.blstm.lstm import BidirectionalLstm
-from phistack.submodels.blstm.spelling import Spelling
-from phistack.submodels.blstm.tag_layers import TagLayers
+from phistack.submodels.blstm.rows import EncodedNote, TokenRange
 from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights
 from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.crf import Chain
@@ -43,9 +41,9 @@ class Rows(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What training makes small.
+    """What training minimises.
 
-    :param total: for each tag sequence, that of a second task included.
+    :param total: mean of the tag sequences, with the loss of the second task.
     :param of_rows: the negative log-likelihood of the gold tags of each row, of shape `(n_rows,)`.
     """
 
@@ -53,30 +51,29 @@ class Loss(NamedTuple):
     of_rows: Floats
 
 
-@dataclass(frozen=True)
-class Gradients:
-    """Of the loss.
+class Gradients(NamedTuple):
+    """The gradient of the loss.
 
     :param dense: name of a weight -> its gradient.
     :param words: of the vectors of words.
     """
 
-    dense: Mapping[str, Floats32] = field(repr=False)
-    words: Rows = field(repr=False)
+    dense: Mapping[str, Floats32]
+    words: Rows
 
 
 @dataclass(frozen=True)
 class FlatBatch:
-    """The tokens of some rows, laid end to end.
+    """The tokens of some rows, end to end.
 
     :param words: ids, of shape `(n,)`.
     :param spellings: places in `characters`, of shape `(n,)`.
     :param characters: of the distinct words, of shape `(n_words, n_characters)`.
     :param features: value ids, of shape `(n, n_columns)`.
     :param tags: ids, of shape `(n,)`.
-    :param rows: what the LSTM reads as one.
+    :param rows: each is one sequence for the LSTM.
     :param sequences: where tag sequences begin, and `n` at the end.
-    :param states: what language models say of each token, of shape `(n, n_states)`.
+    :param states: of the language models, of shape `(n, n_states)`.
     """
 
     words: Integers32 = field(repr=False)
@@ -103,7 +100,7 @@ class FlatBatch:
         )
         distinct, places = np.unique(spellings, return_inverse=True)
         sequences = np.unique(np.concatenate([bounds, *lines]))
-        states = np.concatenate([states_of(note, part) for note, part in parts])
+        states = np.concatenate([note.states_of(part) for note, part in parts])
         rows = Lines.of(bounds, len(words))
         return cls(words, places, characters[distinct], features, tags, rows, sequences, states)
 
@@ -118,16 +115,16 @@ def loss_and_gradients(
     generator: np.random.Generator | None = None,
     prediction: WordPrediction | None = None,
 ) -> tuple[Loss, Gradients]:
-    """What training makes small, and its gradient.
+    """What training minimises, and its gradient.
 
     :param dropout: rate for the input of the LSTM and for its output.
     :param locked: whether dropout sets the same numbers to zero at all tokens of a row (Gal and Ghahramani 2016).
-    :param generator: of dropout; needed where there is any.
+    :param generator: for dropout.
     :param prediction: a second task, whose loss is added.
     """
     n = len(batch.words)
     # (n, word + spelling + columns * feature + states): the vectors of word, spelling and all feature values and the
-    # states of language models, side by side; with a layer of their own, the features follow after the LSTM.
+    # states of language models, side by side; with a feature layer, the features follow after the LSTM.
     spelling: Spelling | CharacterLstm
     if sizes.character_lstm:
         spelling = CharacterLstm.of(batch.characters, weights)
@@ -168,9 +165,9 @@ def loss_and_gradients(
 def _dropped(
     values: Floats32, rate: float, generator: np.random.Generator | None, rows: Lines | None
 ) -> tuple[Floats32, Floats32]:
-    """The values with some set to zero and the others raised, and what each was multiplied with.
+    """The values with some set to zero and the others raised, and the factors.
 
-    :param rows: within which the same numbers are set to zero at all tokens; `None` where each token is by itself.
+    :param rows: within which the same numbers are set to zero at all tokens; `None` to draw for each token.
     """
     if not rate or generator is None:
         return values, np.ones((1, 1), dtype=np.float32)
@@ -185,7 +182,7 @@ def _tags_loss(
 ) -> tuple[Floats, Floats32, dict[str, Floats32]]:
     """The negative log-likelihood of the gold tags of each row, its gradient by the scores, and by the chain's weights.
 
-    A gradient is what the chain expects to see less what is there (Lafferty, McCallum and Pereira 2001).
+    A gradient is the expected counts less the observed ones (Lafferty, McCallum and Pereira 2001).
     """
     names = ("transitions", "start", "end")
     chain = Chain(tuple(map(str, range(scores.shape[1]))), *(weights[name].astype(np.float64) for name in names))
@@ -207,7 +204,7 @@ def _tags_loss(
 def _softmax_loss(
     scores: Floats32, batch: FlatBatch, weights: NetworkWeights
 ) -> tuple[Floats, Floats32, dict[str, Floats32]]:
-    """The same where each tag is by itself: cross-entropy, token by token."""
+    """The same without a chain: the cross-entropy of each token."""
     tokens = np.arange(len(scores))
     below_best = (scores - scores.max(axis=1, keepdims=True)).astype(np.float64)
     log_z = np.log(np.exp(below_best).sum(axis=1))

@@ -1,15 +1,14 @@
-"""The network of the BLSTM-CNN-CRF submodel in NumPy, so that finding PHI needs no TensorFlow.
+"""The network of the BLSTM-CNN-CRF submodel in NumPy, for annotating.
 
     blocks = blocks_of(encoder.columns)
     emissions_of(networks, notes, characters, blocks, window=64)    one array of shape (n_tokens, n_tags) for each note
     token_emissions(weights, reading, characters)                   (n_tokens, n_tags), all notes of a `NetworkInput`
 
-It computes what `submodels.blstm.network.TaggingNetwork.emissions` does; a test holds the two together. Three things
-make it fast. What enters the gates of the LSTM is a sum over blocks of the input (the word with what its columns say of
-it, the nearest key, the place in the line), so each distinct value of a block is multiplied with the weights only once.
-The rows of a batch are sorted by length, so that rows at their end drop out and nothing is padded. And a batch is so
-small that its gates and state stay in the cache of one core. Keras, which trains the network, does none of these and
-takes seconds to start; `benchmarks/decoding.py` measures both.
+It computes the same as `submodels.blstm.network.TaggingNetwork.emissions`; a test compares them. Three things make it
+fast. The input to the gates of the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place
+in the line), so each distinct value of a block is multiplied with the weights only once. The rows of a batch are sorted
+by length, so that finished rows drop out and nothing is padded. And a batch is so small that its gates and state stay
+in the cache of one core. `benchmarks/decoding.py` measures it against Keras.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from itertools import pairwise
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers, Integers32
-from phistack.submodels.blstm.character_lstm import CharacterLstm
-from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.layers import CharacterLstm
 from phistack.submodels.blstm.network_input import NetworkInput
+from phistack.submodels.blstm.rows import EncodedNote
 from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
 
 Inputs = Sequence[tuple[Floats32, Integers]]
-"""For each block, what its distinct values add to the gates, and which of them each token has."""
+"""For each block, the contributions of its distinct values to the gates, and which of them each token has."""
 
 _TOKENS_AT_ONCE = 40_000
 _WORDS_AT_ONCE = 2048
@@ -39,9 +38,9 @@ def emissions_of(
     blocks: Sequence[Sequence[int]],
     window: int,
 ) -> list[Floats32]:
-    """How well each tag fits each token, as the mean over some networks that read the same.
+    """The score of each tag at each token, averaged over networks of one encoder.
 
-    :param networks: the weights of each, by the names of `network.first_weights`.
+    :param networks: the weights of each.
     :param notes: as the encoder gives them.
     :param characters: the spelling of all words of the notes, as `Encoder.spell` gives it.
     :param blocks: of the feature columns, as `blocks_of` gives them.
@@ -62,21 +61,21 @@ def emissions_of(
 
 
 def token_emissions(weights: NetworkWeights, reading: NetworkInput, characters: Integers32) -> Floats32:
-    """How well each tag fits each token of a reading, of shape `(n_tokens, n_tags)`."""
+    """The score of each tag at each token, of shape `(n_tokens, n_tags)`."""
     units = weights["forward_bias"].size // 4
     parts = _inputs(weights, reading, spelling_vectors(weights, characters))
-    # (2 * units + columns * size, n_hidden): with a layer that joins the features to the states, that comes first.
+    # (2 * units + columns * size, n_hidden): the hidden layer that joins the features to the states, if there is one.
     last = "hidden" if "hidden" in weights else "dense"
     ahead, back, of_features = np.split(weights[last], [units, 2 * units])
     emissions = np.tile(weights[f"{last}_bias"], (len(reading.words), 1))
     if len(of_features):
         emissions += weights["feature"][reading.features].reshape(len(emissions), -1) @ of_features
     for direction, dense in (("forward", ahead), ("backward", back)):
-        # (n_values, 4 * units) for each block: what its distinct values add to the gates. One of them brings the bias.
+        # (n_values, 4 * units) for each block: what its distinct values add to the gates, the first with the bias.
         kernel, bias = halved(weights[direction]), halved(weights[f"{direction}_bias"])
         tables = [values @ kernel[rows] for values, rows in parts]
         tables[0] += bias
-        # (n_states, 4 * units): the states of language models differ at each token, and come last in the input.
+        # (n_states, 4 * units): the states of language models come last in the input, and differ at each token.
         of_states = kernel[len(kernel) - units - reading.states.shape[1] : -units]
         for batch in reading.batches:
             # (n_tokens of the batch, units) @ (units, n_tags): the dense layer over both directions is a sum over them.
@@ -99,7 +98,7 @@ def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32)
         values = [features.reshape(len(features), -1)]
         rows = [of_word + np.arange(column * size, (column + 1) * size) for column in block.columns]
         if number == 0:
-            # The first block begins with the vectors of the word and of its spelling, as the input of the LSTM does.
+            # The first block begins with the vectors of word and spelling, as the input of the LSTM does.
             values = [weights["word"][reading.words[block.tokens]], spellings[reading.spellings[block.tokens]], *values]
             rows = [np.arange(of_word), *rows]
         found.append((np.concatenate(values, axis=1), np.concatenate(rows)))
@@ -107,10 +106,10 @@ def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32)
 
 
 def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats32:
-    """What the character CNN, or the LSTM in its place, says of each word, of shape `(n_words, n_channels)`.
+    """The vectors of words by the character CNN or LSTM, of shape `(n_words, n_channels)`.
 
-    The kernels of all widths are taken as one, as wide as the widest. The windows over a word are gone through from
-    its first character, and a word is left at the first window that sees nothing of it.
+    The kernels of all widths are joined to one of the greatest width, which moves over all words at once. A word ends
+    at the first window that is all padding.
 
     :param characters: as `Encoder.spell` gives it.
     """
@@ -136,21 +135,21 @@ def _is_kernel(name: str, values: Floats32) -> bool:
 
 
 def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integers) -> Floats32:
-    """The strongest answer of each convolution over words that are sorted by length, the longest first.
+    """The strongest answer of each convolution over words, the longest word first.
 
     :param lengths: of the words, with the padding before them.
     """
-    # (widest, size, n_channels): the kernels side by side, narrow ones filled up with zeros; `widths` is (n_channels,).
+    # (widest, size, n_channels): the kernels side by side, narrow ones padded with zeros; `widths` is (n_channels,).
     kernels = sorted((w for name, w in weights.items() if _is_kernel(name, w)), key=len)
     widths = np.repeat([len(kernel) for kernel in kernels], [kernel.shape[2] for kernel in kernels])
     widest = max(widths)
     joint = np.concatenate([np.pad(kernel, ((0, widest - len(kernel)), (0, 0), (0, 0))) for kernel in kernels], axis=2)
-    # (n_words, n_characters * size): a window is then a stretch of columns, and its answers are one product.
+    # (n_words, n_characters * size): a window is a range of columns, and its answers are one product.
     size = weights["character"].shape[1]
     embedded = weights["character"][characters].reshape(len(characters), -1)
     strongest = np.full((len(characters), len(widths)), -np.inf, dtype=np.float32)
     for place in range(characters.shape[1]):
-        # Kernels that reach beyond the word's end are the last channels, words that are over are the last rows.
+        # Kernels that reach beyond the word's end are the last channels, finished words are the last rows.
         channels = slice(np.count_nonzero(place + widths <= characters.shape[1]))
         words = slice(np.count_nonzero(lengths >= place))
         window = embedded[words, place * size : (place + widest) * size]
@@ -162,15 +161,13 @@ def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integer
 
 
 def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
-    """An LSTM over rows of a batch; see `fused_lstm` for its equations.
+    """An LSTM over rows of a batch; see `keras_layers` for its equations.
 
-    A sigmoid is taken as a hyperbolic tangent of half the value, `0.5 + 0.5 * tanh(x / 2)`, which never overflows; all
-    weights of the three gates have to be halved for it beforehand.
+    A sigmoid is computed as `0.5 + 0.5 * tanh(x / 2)`, which never overflows; for it all weights must be `halved`.
 
-    :param inputs: what enters the gates is the sum over these of `table[places]`; `places` in the order of the steps.
+    :param inputs: the sum over these of `table[places]` enters the gates; `places` in the order of the steps.
     :param sizes: how many rows there are at each step; the first rows of a step are those of the next.
-    :param recurrent: from the state to input gate, candidate, forget gate and output gate, of shape
-        `(units, 4 * units)`.
+    :param recurrent: from the state to input gate, candidate, forget gate and output gate: `(units, 4 * units)`.
     :returns: the state at each token, `(n_tokens, units)`, in the order of the steps.
     """
     units = len(recurrent)
@@ -180,15 +177,15 @@ def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
     cells = before.copy()
     now = 0
     for n in sizes:
-        # (n, 4 * units): what the states before say, and what each block of the input adds. All steps share buffers, as
-        # new ones would not be in the cache.
+        # (n, 4 * units): from the previous states, and from each block of the input. All steps share buffers, as new
+        # ones would not be in the cache.
         gates, more, cell = all_gates[:n], all_more[:n], cells[:n]
         np.matmul(before[:n], recurrent, out=gates)
         for table, places in inputs:
             gates += np.take(table, places[now : now + n], axis=0, out=more, mode="clip")
         np.tanh(gates, out=gates)
         input_gate, candidate, forget_gate, output_gate = (gates[:, k * units : (k + 1) * units] for k in range(4))
-        # (n, units): the cell forgets, takes in the candidate, and is shown as the state: each as its gate allows.
+        # (n, units): the cell, and then the state.
         cell *= 0.5 + 0.5 * forget_gate
         cell += (0.5 + 0.5 * input_gate) * candidate
         before = hidden[now : now + n]
@@ -198,13 +195,13 @@ def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
 
 
 def halved(kernel: Floats32) -> Floats32:
-    """The weights of input gate, candidate, forget gate and output gate, those of the three sigmoids halved."""
+    """Weights of input gate, candidate, forget gate and output gate, with those of the three sigmoids halved."""
     halved: Floats32 = kernel * np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), kernel.shape[-1] // 4)
     return halved
 
 
 def _parts(notes: Sequence[EncodedNote]) -> Iterator[Sequence[EncodedNote]]:
-    """Consecutive notes of about as many tokens as are read at once."""
+    """Consecutive notes, in groups of about `_TOKENS_AT_ONCE` tokens."""
     first = n_tokens = 0
     for after, note in enumerate(notes, 1):
         n_tokens += len(note.words)

@@ -1,6 +1,6 @@
-"""Training of the network by Keras on TensorFlow: the reference of `submodels.blstm.gradients`, and the way to a GPU.
+"""Training of the network by Keras on TensorFlow: the reference for `submodels.blstm.gradients`, and the way to a GPU.
 
-trainer = KerasTrainer.of(sizes, characters, plan, prediction, seed=1)
+trainer = KerasTrainer(plan, seed=1)
 trainer.step(TrainingStep(rows, notes, rate=0.01, kept=0.99), generator)
 """
 
@@ -11,67 +11,47 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from phistack.features.arrays import Floats, Integers32
 from phistack.features.errors import TrainingError
 from phistack.features.extras import need
-from phistack.submodels.blstm.encoder import BatchArrays, batch_of, with_characters
+from phistack.submodels.blstm.rows import EncodedNote, TokenRange
 from phistack.submodels.blstm.training import TrainingPlan, TrainingStep
-from phistack.submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights
-from phistack.submodels.blstm.word_prediction import WordPrediction
+from phistack.submodels.blstm.weights import InitialValues, NetworkWeights
 
-if TYPE_CHECKING:
-    from phistack.submodels.blstm.network import TaggingNetwork
+BatchArrays = dict[str, Any]
+"""Name -> array of whole numbers; `states` is of 32-bit floats."""
 
 _LOG = logging.getLogger("phistack")
 
 
 class KerasTrainer:
-    """Adam, or plain gradient descent, on the weights of a network, and the running average of them.
+    """The trainer of a `TaggingNetwork`; with the arguments of `NumpyTrainer`."""
 
-    :param network: whose weights are trained.
-    :param characters: the spelling of all words, as `Encoder.spell` gives it.
-    :param plan: how.
-    """
-
-    def __init__(self, network: TaggingNetwork, characters: Integers32, plan: TrainingPlan) -> None:
+    def __init__(self, plan: TrainingPlan, *, seed: int = 0, known: Sequence[InitialValues] = ()) -> None:
+        settings = plan.settings
+        load_keras(settings.threads)
         import keras
 
-        self._network = network
-        self._characters = characters
-        self._plan = plan
-        self._variables = network.trained
-        self._averages = {name: keras.Variable(value.numpy()) for name, value in network.weights.items()}
-        optimiser = keras.optimizers.SGD if plan.settings.optimiser == "sgd" else keras.optimizers.Adam
-        self._optimiser = optimiser(plan.settings.learning_rate, global_clipnorm=plan.settings.clip)
-        self._optimiser.build(self._variables)
-        self._graph: Callable[..., Any] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        sizes: NetworkSizes,
-        characters: Integers32,
-        plan: TrainingPlan,
-        prediction: WordPrediction | None = None,
-        *,
-        seed: int = 0,
-        known: Sequence[FirstValues] = (),
-    ) -> KerasTrainer:
-        """One of a new network, with the arguments of `NumpyTrainer`."""
-        load_keras(plan.settings.threads)
         from phistack.submodels.blstm.network import TaggingNetwork
 
-        dropout, locked = plan.settings.dropout, plan.settings.locked_dropout
-        network = TaggingNetwork(sizes, dropout=dropout, locked=locked, prediction=prediction, seed=seed, known=known)
-        return cls(network, characters, plan)
+        self._plan = plan
+        self._network = TaggingNetwork(
+            plan.sizes, dropout=settings.dropout, locked=settings.locked_dropout, prediction=plan.prediction,
+            seed=seed, known=known,
+        )  # fmt: skip
+        self._averages = {name: keras.Variable(value.numpy()) for name, value in self._network.weights.items()}
+        optimiser = keras.optimizers.SGD if settings.optimiser == "sgd" else keras.optimizers.Adam
+        self._optimiser = optimiser(settings.learning_rate, global_clipnorm=settings.clip)
+        self._optimiser.build(self._network.trained)
+        self._graph: Callable[..., Any] | None = None
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""
-        batch = with_characters(batch_of(step.rows, step.notes), self._characters)
+        batch = padded_batch(step.rows, step.notes, self._plan.characters)
         words, features = self._plan.noised(batch["words"], batch["features"], generator)
         batch |= {"words": words, "features": features}
         if self._graph is None:
@@ -80,19 +60,21 @@ class KerasTrainer:
         return losses
 
     def averaged(self) -> NetworkWeights:
-        """A copy of the averaged weights."""
+        """See `Trainer.averaged`."""
         return {name: np.array(average.numpy()) for name, average in self._averages.items()}
 
     def _compiled(self, batch: BatchArrays) -> Callable[..., Any]:
         """The step as a graph that takes batches of any size, so that it is traced once."""
         import tensorflow as tf
 
+        variables = self._network.trained
+
         def step(batch: Any, rate: Any, keep: Any) -> Any:
             with tf.GradientTape() as tape:
                 loss, of_rows = self._network.loss(batch)
-            gradients = tape.gradient(loss, [variable.value for variable in self._variables])
+            gradients = tape.gradient(loss, [variable.value for variable in variables])
             self._optimiser.learning_rate.assign(rate)
-            self._optimiser.apply(gradients, self._variables)
+            self._optimiser.apply(gradients, variables)
             for name, average in self._averages.items():
                 average.assign(keep * average + (1 - keep) * self._network.weights[name])
             return of_rows
@@ -107,10 +89,41 @@ class KerasTrainer:
         return compiled
 
 
-def load_keras(threads: int) -> None:
-    """Import Keras on TensorFlow, which takes seconds, quiet and with so many threads, and say on what it computes.
+def padded_batch(rows: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> BatchArrays:
+    """The arrays of some rows, padded with 0 to the longest.
 
-    Training needs kernels of TensorFlow, so another backend that the user has chosen for Keras does not count here.
+    :param characters: of all words, as `Encoder.spell` gives it.
+    :returns: `words`, `spellings`, `begins` (1 where a tag sequence begins), `tags` of shape `(n_rows, n_tokens)`,
+        `features` of shape `(n_rows, n_tokens, n_columns)`, `lengths` of shape `(n_rows,)`; the spelling of the
+        distinct words as `characters`, in which `spellings` are places; with language models also `states` of shape
+        `(n_rows, n_tokens, n_states)`.
+    """
+    lengths = np.array([last - first for _, first, last in rows], dtype=np.int32)
+    shape, (example, *_) = (len(rows), int(lengths.max())), rows[0]
+    words, spellings, tags, begins = (np.zeros(shape, dtype=np.int32) for _ in range(4))
+    features = np.zeros((*shape, notes[example].features.shape[1]), dtype=np.int32)
+    states = np.zeros((*shape, notes[example].states_of(slice(0, 0)).shape[1]), dtype=np.float32)
+    for i, (number, first, last) in enumerate(rows):
+        note, n, own = notes[number], last - first, slice(first, last)
+        words[i, :n], spellings[i, :n], features[i, :n] = note.words[own], note.spellings[own], note.features[own]
+        states[i, :n] = note.states_of(own)
+        if len(note.tags):
+            tags[i, :n] = note.tags[own]
+        begins[i, 0] = 1
+        begins[i, note.lines[(note.lines > first) & (note.lines < last)] - first] = 1
+    # (n_words,) and (n_rows * n_tokens,): a batch has fewer distinct words than tokens, and the CNN reads each once.
+    distinct, places = np.unique(spellings, return_inverse=True)
+    batch: BatchArrays = {
+        "words": words, "spellings": places.reshape(shape).astype(np.int32), "characters": characters[distinct],
+        "features": features, "lengths": lengths, "begins": begins, "tags": tags,
+    }  # fmt: skip
+    return batch | {"states": states} if states.shape[2] else batch
+
+
+def load_keras(threads: int) -> None:
+    """Import Keras on TensorFlow, which takes seconds, without its chatter, and log on what it computes.
+
+    Training needs kernels of TensorFlow, so it overrides the user's choice of another backend for Keras.
 
     :param threads: within one operation; with 0 TensorFlow chooses.
     :raises MissingResourceError: if TensorFlow is not installed.
@@ -120,7 +133,7 @@ def load_keras(threads: int) -> None:
     first = "tensorflow" not in sys.modules
     os.environ["KERAS_BACKEND"] = "tensorflow"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # With it, TensorFlow says on standard error what it does to floating-point sums.
+    # Otherwise TensorFlow reports on standard error how it changes floating-point sums.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     with _nothing_on_standard_error():
         import tensorflow as tf
@@ -130,7 +143,7 @@ def load_keras(threads: int) -> None:
     if keras.backend.backend() != "tensorflow":
         raise TrainingError(
             f"the BLSTM-CNN-CRF trains with Keras on TensorFlow, and this process has begun to use Keras on "
-            f"{keras.backend.backend()}; train in a process of its own"
+            f"{keras.backend.backend()}; train in a separate process"
         )
     try:
         tf.config.threading.set_intra_op_parallelism_threads(threads)
@@ -147,10 +160,7 @@ def load_keras(threads: int) -> None:
 
 @contextmanager
 def _nothing_on_standard_error() -> Iterator[None]:
-    """Keep off the screen what TensorFlow's C++ part says of absent GPUs before its log level is set.
-
-    Exceptions are not touched. Python's own standard error has its own buffer, which is emptied first.
-    """
+    """Hide what TensorFlow's C++ part writes about absent GPUs before its log level is set; exceptions pass."""
     sys.stderr.flush()
     kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:

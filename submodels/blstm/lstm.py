@@ -3,13 +3,13 @@
     states = BidirectionalLstm.run(inputs, rows, weights)      states.output: (n_tokens, 2 * units)
     of_inputs, gradients = states.back(of_output, weights)
 
-Tokens lie end to end, without padding. The first tokens of all rows are taken together, then the second tokens of all
-that have one, and so on (`submodels.chain.lines`); the backward direction counts from the last token of each
-row. What enters the gates from the inputs is one matrix product for all tokens, and so are the gradients of the
-weights; only what depends on the state before is in the loop. No library gives this for a processor: Keras and PyTorch
-loop over padded rows, and their graphs take seconds to load and compile, which is longer than a small training.
+Tokens lie end to end, without padding. The first tokens of all rows are computed together, then the second tokens of
+all that have one, and so on (`submodels.chain.lines`); the backward direction counts from the last token of each row.
+The inputs enter the gates by one matrix product for all tokens, as do the gradients of the weights; only what depends
+on the previous state is in the loop. No library does this on a processor: Keras and PyTorch loop over padded rows, and
+their graphs take seconds to load and compile, which is longer than a small training.
 
-The equations are those of `submodels.blstm.fused_lstm`, with which a test compares.
+The equations are those of `submodels.blstm.keras_layers`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DIRECTIONS = ("forward", "backward")
 
 @dataclass(frozen=True)
 class BidirectionalLstm:
-    """What a run leaves; the first axis is the direction, the second the tokens in the order of the steps.
+    """A run over rows; the first axis is the direction, the second the tokens in the order of the steps.
 
     :param rows: the rows of the batch.
     :param places: of each token in the order of the steps of a direction, of shape `(2, n)`.
@@ -56,14 +56,14 @@ class BidirectionalLstm:
         """
         (n, length), units = inputs.shape, weights["forward_bias"].size // 4
         places = np.stack([rows.place, _places_from_the_end(rows)])
-        # (2, n, length) and (2, n, 4 * units): all that the gates take from the inputs, before sigmoid and tanh.
+        # (2, n, length) and (2, n, 4 * units): the inputs' part of the gates, before sigmoid and tanh.
         ordered = np.empty((2, n, length), dtype=np.float32)
         gates = np.empty((2, n, 4 * units), dtype=np.float32)
         for direction, name in enumerate(DIRECTIONS):
             ordered[direction][places[direction]] = inputs
             np.matmul(ordered[direction], weights[name][:length], out=gates[direction])
             gates[direction] += weights[f"{name}_bias"]
-        # As sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, one tanh does for all gates if all but the candidate are halved.
+        # As sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, one tanh serves all gates if all but the candidate are halved.
         halved = np.repeat(np.array([0.5, 1.0, 0.5, 0.5], dtype=np.float32), units)
         raised = 1 - halved
         recurrent = _recurrent(weights, length) * halved
@@ -115,7 +115,7 @@ class BidirectionalLstm:
         of_states = np.empty_like(self.states)
         for direction, places in enumerate(self.places):
             of_states[direction][places] = of_output[:, direction * units : (direction + 1) * units]
-        # All that needs no gradient of a later token: what a state says of its cell, and both of their gates.
+        # The factors that need no gradient of a later token.
         input_gate, candidate, forget_gate, output_gate = _parts(self.gates)
         to_cell = output_gate * (1 - self.tanhs * self.tanhs)
         of_gates = np.empty_like(self.gates)
@@ -138,7 +138,7 @@ class BidirectionalLstm:
                 of_state[:, :n_later] += of_gates[:, later] @ transposed
             of_cell *= of_state
             if later:
-                # What went into the cell went on to the next one through its forget gate.
+                # The cell went on to the next one through that one's forget gate.
                 of_cell[:, :n_later] += to_cell[:, later] * forget_gate[:, later]
             on_cell[:, now] *= of_cell[:, :, None]
             of_parts[3][:, now] *= of_state
@@ -153,7 +153,7 @@ def _parts(gates: Floats32) -> list[Floats32]:
 
 
 def _recurrent(weights: NetworkWeights, length: int) -> Floats32:
-    """What the gates take from the state before, of shape `(2, units, 4 * units)`."""
+    """The kernels from the previous state to the gates, of shape `(2, units, 4 * units)`."""
     return np.stack([weights[name][length:] for name in DIRECTIONS])
 
 
@@ -163,7 +163,7 @@ def _steps(rows: Lines, n: int) -> list[slice]:
 
 
 def _places_from_the_end(rows: Lines) -> Integers:
-    """The place of each token in the order of the steps where each row is read from its last token."""
+    """The place of each token in the order of the steps, with each row read from its last token."""
     from_the_end = rows.last[rows.line] - np.arange(len(rows.line))
     places: Integers = rows.steps[from_the_end] + rows.line
     return places

@@ -3,10 +3,9 @@
     mentions = Mentions.of(notes, spans, encoder.columns)    spans: (first token, token after the last, label)
     mentions.replaced(0.3, generator)                        the same notes with about 0.3 of their mentions replaced
 
-A network that reads the same notes in every epoch learns names by heart; one that reads them each time with other
-hospitals and streets has to learn how a hospital is named and what stands around it (Dai and Adel 2020). A mention is
-replaced by one of the same label after the same key, so that a date after `Fecha de nacimiento:` is not written as one
-within a sentence.
+A network that reads the same notes in every epoch memorises names; with other hospitals and streets each time it has to
+learn how a hospital is named and its context (Dai and Adel 2020). A mention is replaced by one of the same label after
+the same key, so that a date after `Fecha de nacimiento:` is not written as one within a sentence.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from typing import Any
 import numpy as np
 
 from phistack.features.arrays import Integers
-from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.rows import EncodedNote
 
 OF_THE_PLACE = frozenset((
     "key", "key_distance", "key_in_document", "section", "document_position", "line_start", "line_end", "line_position",
     "line_from_start", "line_from_end", "line_length", "times_in_document",
 ))  # fmt: skip
-"""Columns that say where a token stands: a mention that is put there takes them over, and brings all others along."""
+"""Columns of a token's place: a mention put there takes them over, and brings all others along."""
 
 _ALIKE = "key"
-"""The column in which mentions that replace each other agree."""
+"""The column that must be equal for one mention to replace another."""
 
 MentionKind = tuple[str, int]
 """A label, and the value of the column `key` where the mention begins."""
 
 _OF_TOKENS = ("words", "spellings", "features", "tags")
-"""What a note has for each of its tokens."""
+"""The fields of a note that have an entry for each token."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,10 @@ class Mentions:
     """The mentions of some notes.
 
     :param notes: with tags, of one encoder.
-    :param begins: the first token of each note, all notes laid end to end, and their number: `(n_notes + 1,)`.
+    :param begins: the first token of each note, all notes end to end, and their number: `(n_notes + 1,)`.
     :param of_notes: for each note its mentions in order, as tokens of all notes: first, after the last, kind.
     :param by_kind: where the mentions of each kind are.
-    :param staying: the places of the feature columns that a replaced mention takes over.
+    :param staying: the places of the columns `OF_THE_PLACE`.
     """
 
     notes: Sequence[EncodedNote] = field(repr=False)
@@ -78,22 +77,19 @@ class Mentions:
         return cls(notes, begins, of_notes, dict(by_kind), staying)
 
     def replaced(self, share: float, generator: np.random.Generator) -> list[EncodedNote]:
-        """The notes with other mentions of their kind in the place of some.
+        """The notes with some mentions replaced by others of their kind.
 
-        The columns `OF_THE_PLACE` are those of the note, the others those of the mention, as are states of language
-        models.
+        The columns `OF_THE_PLACE` stay; all other columns and the states of language models are the new mention's.
 
         :param share: how likely each mention is to be replaced.
         """
         notes = []
         for number, note in enumerate(self.notes):
-            # (n_tokens,) of the changed note each: which token of all notes is read, and which place of its own it
-            # takes.
+            # (n_tokens,) of the changed note each: which token of all notes is read, and whose place it takes.
             read, places = self._tokens(number, share, generator)
             of_tokens = {name: values[read] for name, values in self._joined.items()}
             of_tokens["features"][:, self.staying] = note.features[:, self.staying][places]
-            # A mention never runs over the end of a sentence, so a bound stands before the first token that takes its
-            # place.
+            # No mention crosses the end of a sentence, so a bound stays before the first token that takes its place.
             bounds = {
                 name: np.searchsorted(places, getattr(note, name)).astype(np.int32) for name in ("sentences", "lines")
             }
@@ -102,12 +98,12 @@ class Mentions:
 
     @cached_property
     def _joined(self) -> dict[str, Any]:
-        """The tokens of all notes, laid end to end."""
+        """The tokens of all notes, end to end."""
         names = _OF_TOKENS if self.notes[0].states is None else (*_OF_TOKENS, "states")
         return {name: np.concatenate([getattr(note, name) for note in self.notes]) for name in names}
 
     def _tokens(self, number: int, share: float, generator: np.random.Generator) -> tuple[Integers, Integers]:
-        """Which tokens of all notes the changed note has, and in the place of which of its own each one stands."""
+        """Which tokens of all notes the changed note has, and which of its own each one replaces."""
         begin, end = self.begins[number : number + 2]
         read, places, now = [], [], begin
         for first, last, kind in self.of_notes[number]:
@@ -125,7 +121,7 @@ class Mentions:
 def _mentions(
     note: EncodedNote, begin: int, spans: Iterable[tuple[int, int, str]], column: int | None
 ) -> Iterator[tuple[int, int, MentionKind]]:
-    """The mentions of a note that begins at a token; those that the end of a sentence divides are left out."""
+    """The mentions of a note whose first token is `begin`, without those that the end of a sentence divides."""
     for first, last, label in spans:
         if not np.any((note.sentences > first) & (note.sentences < last)):
             value = 0 if column is None else int(note.features[first, column])

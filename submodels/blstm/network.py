@@ -5,9 +5,9 @@
     feature embeddings ─┘
 
 Ma and Hovy 2016, with an embedding of each feature column added to the input as in Zhao 2020. The character CNN looks
-at each distinct word of a batch once. As in Liu 2017, an LSTM may read the characters, and a hidden layer join the
+at each distinct word of a batch once. As in Liu 2017, an LSTM may read the characters, and a hidden layer may join the
 features to the states after the LSTM. `submodels.blstm.gradients` computes the same in NumPy, with its gradient, and
-`submodels.blstm.inference` with no more than annotating needs.
+`submodels.blstm.inference` only what annotating needs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from phistack.submodels.blstm.crf_loss import negative_log_likelihood
-from phistack.submodels.blstm.fused_lstm import fused_lstm
-from phistack.submodels.blstm.weights import CHARACTERS, FirstValues, NetworkSizes, first_weights
+from phistack.submodels.blstm.keras_layers import fused_lstm, negative_log_likelihood
+from phistack.submodels.blstm.weights import CHARACTERS, InitialValues, NetworkSizes, first_weights
 from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 
@@ -33,7 +32,7 @@ class TaggingNetwork:
     :param locked: whether dropout sets the same numbers to zero at all tokens of a row.
     :param prediction: a second task in training.
     :param seed: decides on the first weights and on dropout.
-    :param known: what the first weights are that are not random.
+    :param known: initial values that are not random.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class TaggingNetwork:
         locked: bool = False,
         prediction: WordPrediction | None = None,
         seed: int = 0,
-        known: Sequence[FirstValues] = (),
+        known: Sequence[InitialValues] = (),
     ) -> None:
         self.sizes = sizes
         self.dropout = dropout
@@ -64,18 +63,16 @@ class TaggingNetwork:
     def emissions(self, batch: Mapping[str, Any]) -> Any:
         """How well each tag fits each token, of shape `(n_rows, n_tokens, n_tags)`.
 
-        :param batch: arrays as `submodels.blstm.encoder.with_characters` gives them.
+        :param batch: arrays as `submodels.blstm.keras_training.padded_batch` gives them.
         """
         return self._scores(self._states(batch, training=False), batch)
 
     def loss(self, batch: Mapping[str, Any]) -> tuple[Any, Any]:
-        """What training makes small: the negative log-likelihood of the gold tags for each sentence of the batch.
-
-        With a second task, its loss is added.
+        """The mean negative log-likelihood of the gold tags of a sentence, with the loss of the second task.
 
         :returns: also the negative log-likelihood of the gold tags of each row, of shape `(n_rows,)`.
         """
-        # (n_rows, n_tokens): 1 for a token, 0 for the padding after it; all losses are sums over what is there.
+        # (n_rows, n_tokens): 1 for a token, 0 for the padding after it.
         states = self._states(batch, training=True)
         mask = ops.cast(ops.arange(ops.shape(states)[1])[None, :] < batch["lengths"][:, None], "float32")
         rows = negative_log_likelihood(
@@ -87,7 +84,7 @@ class TaggingNetwork:
         return total / ops.cast(ops.sum(batch["begins"]), "float32"), rows
 
     def _chain(self) -> tuple[Any, Any, Any]:
-        """Transitions, start and end; where each tag is by itself, these are 0, which makes the same of the loss."""
+        """Transitions, start and end; without a chain they are 0, which makes the loss a softmax for each tag."""
         if self.sizes.chain:
             return self.weights["transitions"], self.weights["start"], self.weights["end"]
         n_tags = self.sizes.tags
@@ -95,13 +92,13 @@ class TaggingNetwork:
 
     def _prediction_loss(self, prediction: WordPrediction, states: Any, words: Any, mask: Any) -> Any:
         """As `WordPrediction.loss_and_gradients`; `mask`, of shape `(n_rows, n_tokens)`, is 0 for padding."""
-        # (n_rows, n_tokens, units) each; a state knows all words up to its own, and so is asked for the next one only.
+        # (n_rows, n_tokens, units) each; a state has read all words up to its own, and so predicts the next one only.
         ahead, back = ops.split(states, 2, axis=2)
         classes = ops.take(ops.convert_to_tensor(prediction.classes), words, axis=0)
         next_word, previous_word = self._second
         missed = _cross_entropy(ops.matmul(ahead[:, :-1], next_word), classes[:, 1:])
         missed += _cross_entropy(ops.matmul(back[:, 1:], previous_word), classes[:, :-1])
-        # Both losses belong to two neighbouring tokens, which are there where the second one is.
+        # A loss belongs to two neighbouring tokens: both are real if the second one is.
         return prediction.weight * ops.sum(missed * mask[:, 1:])
 
     def _scores(self, states: Any, batch: Mapping[str, Any]) -> Any:
@@ -136,7 +133,7 @@ class TaggingNetwork:
     def _spellings(self, characters: Any) -> Any:
         """A vector for each distinct word: the strongest answer of each convolution over its characters.
 
-        With an LSTM in the place of the convolutions, its last state in each direction.
+        With an LSTM instead of the convolutions, its last state in each direction.
         """
         # (n_words, n_characters, size) -> for each width (n_words, channels): the strongest of the windows of a word.
         embedded = ops.take(self.weights["character"], characters, axis=0)
@@ -156,7 +153,7 @@ class TaggingNetwork:
     def _blstm(self, inputs: Any, lengths: Any, before: str = "") -> Any:
         """Both directions of an LSTM, of shape `(n_rows, n_tokens, 2 * lstm)`.
 
-        :param before: stands before the names of its weights.
+        :param before: prefix of the names of its weights.
         """
         # (n_tokens, n_rows, ...): the kernel wants the tokens first. The backward LSTM begins at each row's last token.
         w = self.weights

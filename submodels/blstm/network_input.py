@@ -1,7 +1,7 @@
-"""What the network reads of notes when they are annotated: what depends on them alone, whatever its weights.
+"""What several networks that annotate the same notes share: all that does not depend on their weights.
 
 blocks = blocks_of(encoder.columns)
-NetworkInput.of(notes, blocks, window=64)       what several networks over the same notes can share
+NetworkInput.of(notes, blocks, window=64)
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers, Integers32
-from phistack.submodels.blstm.encoder import EncodedNote, TokenRange, rows_of, states_of
+from phistack.submodels.blstm.rows import EncodedNote, rows_of
 
 _TOGETHER = (
     ("key", "key_distance", "key_in_document", "section", "document_position"),
     ("line_start", "line_end", "line_position", "line_from_start", "line_from_end", "line_length", "times_in_document"),
 )
-"""Columns that have few combinations of values in a note. It decides on the speed and on nothing else."""
+"""Columns that have few combinations of values in a note. It affects speed only."""
 
 _ROWS_AT_ONCE = 128
 
 
 def blocks_of(columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The places of the columns that are looked up together: first those that nearly follow from the word.
+    """The places of the columns that are looked up together, first those that mostly follow from the word.
 
-    Within a block few combinations of values occur, and each of them is multiplied with the weights once.
+    Few combinations of values occur within a block, and each is multiplied with the weights once.
     """
     place = {name: i for i, name in enumerate(columns)}
     others = [tuple(place[name] for name in names if name in place) for names in _TOGETHER]
@@ -36,11 +36,11 @@ def blocks_of(columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
 
 @dataclass(frozen=True)
 class Block:
-    """The distinct values of some parts of the input.
+    """The distinct combinations of values of some parts of the input.
 
     :param columns: places of the feature columns in it.
-    :param tokens: a token that has the value, for each distinct value: `(n_values,)`.
-    :param places: the place among the distinct values, for each token: `(n_tokens,)`.
+    :param tokens: for each combination a token that has it: `(n_values,)`.
+    :param places: for each token the number of its combination: `(n_tokens,)`.
     """
 
     columns: tuple[int, ...]
@@ -50,7 +50,7 @@ class Block:
 
 @dataclass(frozen=True)
 class RowBatch:
-    """Rows that are read at once, their tokens in the order of the steps: first tokens, then second tokens, and so on.
+    """Rows that are read at once, their tokens in the order of the steps: first tokens, second tokens, and so on.
 
     :param sizes: how many rows have a token at each step; never rising.
     :param ahead: the token numbers from the first of each row to the last, `(n_tokens,)`.
@@ -75,14 +75,14 @@ class RowBatch:
 
 @dataclass(frozen=True)
 class NetworkInput:
-    """What depends on notes alone: the distinct values of their tokens, and the rows in which they are read.
+    """The distinct values of the tokens of notes, and the rows in which they are read.
 
     :param words: word ids of all notes end to end, `(n_tokens,)`.
     :param spellings: likewise the numbers of the words.
     :param features: likewise the feature values, `(n_tokens, n_columns)`.
     :param blocks: the blocks of the input; the first one has the word in it.
     :param batches: together they hold every token once.
-    :param states: what language models say of each token, `(n_tokens, n_states)`.
+    :param states: of the language models, `(n_tokens, n_states)`.
     """
 
     words: Integers32 = field(repr=False)
@@ -106,12 +106,12 @@ class NetworkInput:
             _block(of_word, [spellings, *features.T[list(of_word)]]),
             *(_block(columns, list(features.T[list(columns)])) for columns in others if columns),
         )
-        batches = tuple(_batches(rows_of(notes, window=window), notes))
-        states = np.concatenate([states_of(note, slice(0, len(note.words))) for note in notes])
-        return cls(words, spellings, features, distinct, batches, states)
+        states = np.concatenate([note.states_of(slice(0, len(note.words))) for note in notes])
+        return cls(words, spellings, features, distinct, tuple(_batches(notes, window)), states)
 
 
-def _batches(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> Iterator[RowBatch]:
+def _batches(notes: Sequence[EncodedNote], window: int) -> Iterator[RowBatch]:
+    rows = rows_of(notes, window=window)
     # (n_rows, 3): first token and token after the last within the note, number of the note; the longest row first.
     begins = np.cumsum([0, *(len(note.words) for note in notes)])
     edges = np.array(sorted(((first, last, number) for number, first, last in rows), key=lambda row: row[0] - row[1]))
@@ -122,10 +122,10 @@ def _batches(rows: Sequence[TokenRange], notes: Sequence[EncodedNote]) -> Iterat
 
 
 def _block(columns: Sequence[int], values: Sequence[Integers32]) -> Block:
-    """Tokens with equal values put together.
+    """Tokens grouped by equal values.
 
-    The values of a token are read as the digits of one number; where it grows too long, the numbers so far are first
-    replaced by their places in order.
+    The values of a token are the digits of one number; before it grows too long, the numbers so far are replaced by
+    their ranks.
     """
     numbers, most = np.zeros(len(values[0]), dtype=np.int64), 1
     for column in values:
@@ -135,7 +135,7 @@ def _block(columns: Sequence[int], values: Sequence[Integers32]) -> Block:
             numbers = np.unique(numbers, return_inverse=True)[1]
             most = len(numbers)
         numbers, most = numbers * base + (column - least), most * base
-    # (n_values,) and (n_tokens,): of the tokens with a value any may stand for it.
+    # (n_values,) and (n_tokens,): any token with a value serves as its example.
     distinct, places = np.unique(numbers, return_inverse=True)
     tokens = np.zeros(len(distinct), dtype=np.int64)
     tokens[places] = np.arange(len(places))

@@ -26,7 +26,7 @@ DEFAULT_COLUMNS = (
     "first_name", "last_name", "city", "region", "country", "month", "weekday", "occupation", "relative",
     "piece_shape", "place_in_piece",
 )  # fmt: skip
-"""The feature columns that are read where nothing else is said."""
+"""The feature columns that are read by default."""
 
 _LIMITS = {
     "invented_notes": (0, 10**6), "window": (1, 10_000), "word_size": (1, 4096), "character_size": (1, 1024),
@@ -48,68 +48,72 @@ NO_LANGUAGE_MODELS = (
     'language_models = "models"'
 )
 
-
-_OPTIMISERS = ("adam", "sgd")
-_TRAINERS = ("numpy", "tensorflow")
+_CHOICES = {
+    "scheme": ("tag scheme", SCHEMES),
+    "schedule": ("schedule of the learning rate", SCHEDULES),
+    "optimiser": ("optimiser of the BLSTM-CNN-CRF", ("adam", "sgd")),
+    "trainer": ("trainer of the BLSTM-CNN-CRF", ("numpy", "tensorflow")),
+}
+"""Setting -> its name in messages, and its possible values."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlstmSettings:
     """How the network is built and trained.
 
-    :param columns: feature columns that are read; those that the feature space leaves out are dropped, and those of
-        other packages are read too; with an empty list none is read.
+    :param columns: feature columns that are read, of those in the feature space, with those of other packages; an
+        empty list for no columns at all.
     :param scheme: `BIO` or `BIOES`.
     :param crf: whether a linear chain over the tags is learned; without it each token has the softmax of its scores,
-        and only what the scheme forbids is left out.
-    :param invented_notes: from how many invented notes of the language, where there are any, it learns before it sees
-        those of a training, so that it begins with more words, names and forms than these hold; 0 for none.
+        restricted to what the scheme allows.
+    :param invented_notes: pretrain on this many invented notes, if the language has any, to know more words, names and
+        forms than the training notes hold; 0 for none.
     :param networks: how many are trained and averaged; time and size grow with them.
-    :param window: lines are joined to about so many tokens, so that the network sees what is around them; with 1 it
-        reads each sentence alone.
+    :param window: lines are joined to about this many tokens, so that the network sees their context; with 1 it reads
+        each sentence alone.
     :param word_size: length of a word's vector.
-    :param pretrained: whether words begin with the vectors that the feature settings name, where these name any; then
-        their length counts, and every word that has one is known.
+    :param pretrained: whether words begin with the vectors that the feature settings name, if any; then every word with
+        a vector is known, and `word_size` does not count.
     :param contextual: whether it also reads contextual string embeddings, the states of the character language models
         that the feature settings name.
     :param character_size: length of a character's vector.
     :param kernels: widths of the convolutions over characters, at most 22; with an empty list none reads characters.
     :param channels: outputs of each convolution.
-    :param character_lstm: in the place of the convolutions, a bidirectional LSTM reads the characters of a word, whose
-        state has this length in each direction; 0 for none.
+    :param character_lstm: state size of a bidirectional LSTM over a word's characters, which replaces the convolutions;
+        0 for none.
     :param feature_size: length of the vector of a feature value.
-    :param feature_layer: with so many outputs, a layer after the LSTM joins the vectors of feature values to its
-        states; 0 lets the LSTM read them.
+    :param feature_layer: outputs of a layer after the LSTM that joins the vectors of feature values to its states; with
+        0 the LSTM reads them.
     :param lstm_size: length of the LSTM's state in each direction.
     :param dropout: rate for the input of the LSTM and for its output.
     :param locked_dropout: whether it sets the same numbers to zero at all tokens of a row.
     :param word_dropout: share of words read as unknown in training.
     :param value_dropout: share of feature values read as unknown in training.
     :param replacement: share of mentions of PHI that each pass replaces by others of their label.
-    :param language_model: weight of a second task in training, to foresee the words beside each word; 0 for none.
-    :param foreseen_words: so many of the most frequent words are distinguished in it.
-    :param epochs: of training: passes over the notes, or several passes where the notes are few.
-    :param batch_tokens: tokens of a batch; less where the notes are few.
-    :param batch_rows: in its place, how many rows a batch has, each of a sentence or more; see `window`.
-    :param least_steps: steps of training that few notes get at least.
+    :param language_model: weight of a second task in training, to predict the words beside each word; 0 for none.
+    :param foreseen_words: the task's vocabulary: this many of the most frequent words.
+    :param epochs: of training: passes over the notes, or several passes each if notes are few.
+    :param batch_tokens: tokens of a batch; fewer if notes are few.
+    :param batch_rows: rows of a batch, instead of `batch_tokens`; see `window`.
+    :param least_steps: the least number of training steps, however few the notes.
     :param learning_rate: the highest of the schedule; Zhao 2020 has 0.0002.
     :param optimiser: `adam`, or `sgd`, stochastic gradient descent without momentum.
     :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, `constant`, or `halve on
-        plateau`, where the training loss has not decreased for `patience` epochs in a row.
-    :param least_rate: of `halve on plateau`: training ends where the rate falls below it.
+        plateau`, after `patience` epochs in a row in which the training loss has not decreased.
+    :param least_rate: of `halve on plateau`: training ends when the rate falls below it.
     :param decay: the rate is multiplied with this after each epoch; 1 for none.
-    :param development: share of the patients on whose notes each epoch is scored and none is trained; the best epoch
-        counts. 0 for none.
-    :param patience: after so many epochs in a row that are no better there training ends; also of `halve on plateau`.
+    :param development: share of the patients whose notes are held out to score each epoch; the best epoch counts. 0 for
+        none.
+    :param patience: epochs in a row without a better score, after which training ends; also of `halve on plateau`.
     :param clip: the largest norm of a gradient.
-    :param average: how much of the running average of the weights is kept at each step; 0 for the last weights.
-    :param easy_below: a row of lines whose loss was less when it was last read is easy; 0 for none.
+    :param average: share of the running average of the weights kept at each step; 0 for the last weights.
+    :param easy_below: a row with a smaller loss when it was last read is easy; 0 for none.
     :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
-    :param half_precision: whether weights are rounded to 16 bits once they are learned, which halves the bundle.
+    :param half_precision: whether learned weights are rounded to 16 bits, which halves the bundle.
     :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
-    :param threads: threads of TensorFlow within one operation; 0 for all cores, or one where each core has a process of
-        its own. Without effect once TensorFlow has begun to work.
+    :param threads: threads of TensorFlow within one operation; 0 for all cores, or 1 with a process on each core. No
+        effect once TensorFlow has begun to work.
     """
 
     columns: Sequence[str] = DEFAULT_COLUMNS
@@ -159,20 +163,15 @@ class BlstmSettings:
         self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
 
     def check(self, features: FeatureSettings | None = None) -> None:
-        """See `Submodel.check`; :raises MissingResourceError: if a training lacks its trainer."""
+        """See `Submodel.check`; :raises MissingResourceError: if TensorFlow is set and not installed."""
         refuse_beyond(_LIMITS, self, "the BLSTM-CNN-CRF")
         if not all(1 <= width <= 22 for width in self.kernels):
             raise SettingsError("the BLSTM-CNN-CRF's setting kernels must hold widths between 1 and 22")
-        if self.scheme not in SCHEMES:
-            raise SettingsError(no_such("tag scheme", self.scheme, SCHEMES))
-        if self.schedule not in SCHEDULES:
-            raise SettingsError(no_such("schedule of the learning rate", self.schedule, SCHEDULES))
-        if self.optimiser not in _OPTIMISERS:
-            raise SettingsError(no_such("optimiser of the BLSTM-CNN-CRF", self.optimiser, _OPTIMISERS))
-        if self.trainer not in _TRAINERS:
-            raise SettingsError(no_such("trainer of the BLSTM-CNN-CRF", self.trainer, _TRAINERS))
+        for name, (what, choices) in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise SettingsError(no_such(what, getattr(self, name), choices))
         if self.trainer == "tensorflow" and features is not None:
-            # A trained network, of which no features are given, does without.
+            # A trained network, which is checked without features, works without TensorFlow.
             need("tensorflow", "tensorflow", "the network's trainer `tensorflow`")
         if self.contextual and features is not None and not features.language_models:
             raise SettingsError(NO_LANGUAGE_MODELS)

@@ -6,15 +6,15 @@
 Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM over word embedding, character CNN and
 feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
 that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
-distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with other mentions in the place
-of some (Dai and Adel 2020), and the network also learns to foresee words (Rei 2017). Training and proposing
-need NumPy alone; Keras on TensorFlow can train the same network.
+distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with some mentions replaced (Dai
+and Adel 2020), and the network also learns to predict words (Rei 2017). Training and proposing need NumPy alone; Keras
+on TensorFlow can train the same network.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -34,24 +34,23 @@ from phistack.features.tags import OUTSIDE, decode
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, HeadStart, LineMask, Submodel, saved_submodel
 from phistack.submodels.blstm.character_states import SentenceRun, states_in
-from phistack.submodels.blstm.development import EarlyStopping, f1_of, held_back
-from phistack.submodels.blstm.encoder import EncodedNote, Encoder
-from phistack.submodels.blstm.excerpts import Excerpt
-from phistack.submodels.blstm.head_start import carried_over
+from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.mention_replacement import Mentions
 from phistack.submodels.blstm.network_input import blocks_of
+from phistack.submodels.blstm.rows import EncodedNote, Excerpt
+from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from phistack.submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
 from phistack.submodels.blstm.weights import (
-    FirstValues,
+    InitialValues,
     NetworkSizes,
     NetworkWeights,
     as_floats32,
-    rounded,
+    half_precision,
     save_weights,
+    transferred_weights,
 )
-from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
 from phistack.submodels.chain.crf import Chain
 
@@ -60,7 +59,7 @@ _SETTINGS_FILE = "settings.json"
 _VOCABULARY_FILE = "vocabularies.json"
 _WEIGHTS_FILE = "weights-{}.npz"
 
-# So far apart that the folds or settings of one run, whose seeds are neighbours, do not share networks.
+# Large, so that the folds or settings of one run, whose seeds are neighbours, do not share networks.
 _BETWEEN_SEEDS = 1_000_003
 
 
@@ -79,7 +78,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     """Bidirectional LSTM with character CNN, feature embeddings and a CRF on top.
 
     Learned by `fit`: `encoder_` (words, characters and feature values), `tags_`, `weights_` (of each network),
-    `word_size_`; `language_models_` are those of the features, or `None`. `start_` is what `fit` is to begin from.
+    `word_size_`; `language_models_` are those of the features, or `None`. `start_` holds pretrained networks for `fit`.
     """
 
     kind: ClassVar[str] = "blstm.v1"
@@ -88,7 +87,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     start_: BlstmSubmodel | None = None
 
     def head_start(self) -> HeadStart | None:
-        """Half as many epochs with invented notes, before those of a training."""
+        """Half as many epochs of pretraining on invented notes."""
         if not self.invented_notes:
             return None
         epochs = max(1, self.epochs // 2)
@@ -96,7 +95,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         return HeadStart(self.invented_notes, changes)
 
     def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
-        """Begin with all but the tag layers of networks that were trained with invented notes."""
+        """Begin with all but the tag layers of pretrained networks."""
         self.start_ = self.load(files, space)
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
@@ -119,43 +118,37 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         start, self.start_ = self.start_, None
         if start is not None:
             self.encoder_ = start.encoder_.joined(self.encoder_)
-        known = [FirstValues("word", self.encoder_.word_ids(vectors.words), vectors.rows)] if vectors else []
+        known = [InitialValues("word", self.encoder_.word_ids(vectors.words), vectors.rows)] if vectors else []
         spellings: dict[str, int] = {}
         self._use_language_models(space)
-        encoded = [self.encoder_.encode(table, spellings, self.tags_, scheme=self.scheme) for table in tables]
-        notes = self._with_states(encoded, [(table, 0, len(table)) for table in tables])
-        characters = self.encoder_.spell(spellings)
+        notes = self._encoded(tables, spellings, self.tags_)
         mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
-        plan = TrainingPlan.of(self, notes, self.encoder_.offsets[:-1])
-        prediction = None
-        if self.language_model:
-            prediction = WordPrediction.of(notes, words=self.foreseen_words, weight=self.language_model)
-        trainer = partial(self._new_trainer(), self._sizes(), characters, plan, prediction)
+        characters = self.encoder_.spell(spellings)
+        plan = TrainingPlan.of(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
         self.weights_: list[NetworkWeights] = []
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
             stopping = EarlyStopping(partial(self._f1, development), self.patience) if development else None
+            earlier = transferred_weights(start.weights_[number], start.encoder_, self.encoder_) if start else []
+            trainer = self._new_trainer(plan, its_seed, [*known, *earlier])
             reported = partial(self._report, number)
-            earlier = [] if start is None else carried_over(start.weights_[number], start.encoder_, self.encoder_)
-            beginner = trainer(seed=its_seed, known=[*known, *earlier])
-            weights = train(beginner, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
-            self.weights_.append(rounded(weights) if self.half_precision else weights)
+            weights = train(trainer, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
+            self.weights_.append(as_floats32(half_precision(weights)) if self.half_precision else weights)
         return self
 
     def _f1(self, tables: Sequence[FeatureTable], weights: NetworkWeights) -> float:
-        """How well one network with these weights does on annotated notes."""
+        """The F1 of one network with these weights on annotated notes."""
         trial = copy(self)
         trial.weights_, trial.threshold = [weights], 1.0
         return f1_of(tables, trial.propose(tables))
 
     def _report(self, number: int, share: float, words: str) -> None:
-        """Report how far the training of one of the networks is."""
         network = f"network {number + 1} of {self.networks}, " if self.networks > 1 else ""
         report((number + share) / self.networks, network + words)
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """The spans of each note's best path, and the others that are probable enough."""
+        """The spans of each note's best path, and others that are probable enough."""
         return self._candidates(tables, list(map(line_bounds, tables)), self.emissions(tables))
 
     def propose_in(self, tables: Sequence[FeatureTable], wanted: Sequence[LineMask]) -> list[list[Candidate]]:
@@ -167,10 +160,9 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             for table, excerpt in zip(tables, excerpts, strict=True)
             for row in self.encoder_.encode_rows(table, excerpt.rows, spellings)
         ]
-        stretches = [(table, *row) for table, excerpt in zip(tables, excerpts, strict=True) for row in excerpt.rows]
-        rows = self._with_states(encoded, stretches)
+        runs = [(table, *row) for table, excerpt in zip(tables, excerpts, strict=True) for row in excerpt.rows]
         nothing = np.zeros((0, len(self.tags_)), dtype=np.float32)
-        read = iter(self._emissions_of(rows, spellings))
+        read = iter(self._emissions_of(self._with_states(encoded, runs), spellings))
         emissions = [
             np.concatenate([nothing, *islice(read, len(excerpt.rows))])[excerpt.places] for excerpt in excerpts
         ]
@@ -179,21 +171,26 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     def emissions(self, tables: Sequence[FeatureTable]) -> list[Floats32]:
         """The score of each tag at each token of each note, of shape `(n_tokens, n_tags)`."""
         spellings: dict[str, int] = {}
-        encoded = [self.encoder_.encode(table, spellings) for table in tables]
-        notes = self._with_states(encoded, [(table, 0, len(table)) for table in tables])
-        return self._emissions_of(notes, spellings)
+        return self._emissions_of(self._encoded(tables, spellings), spellings)
 
     def _use_language_models(self, space: FeatureSpace) -> None:
-        """Take those of the features; :raises SettingsError: if the network is to read any and there are none."""
+        """Take those of the features; :raises SettingsError: if the network reads them and there are none."""
         self.language_models_ = space.representations_.language_models if self.contextual else None
         if self.contextual and self.language_models_ is None:
             raise SettingsError(NO_LANGUAGE_MODELS)
 
-    def _with_states(self, notes: Sequence[EncodedNote], stretches: Sequence[SentenceRun]) -> list[EncodedNote]:
-        """The notes with what language models say of their tokens, where the network reads that."""
+    def _encoded(
+        self, tables: Sequence[FeatureTable], spellings: dict[str, int], tags: Sequence[str] = ()
+    ) -> list[EncodedNote]:
+        """Whole notes as the network reads them; see `Encoder.encode`."""
+        notes = [self.encoder_.encode(table, spellings, tags, scheme=self.scheme) for table in tables]
+        return self._with_states(notes, [(table, 0, len(table)) for table in tables])
+
+    def _with_states(self, notes: list[EncodedNote], runs: Sequence[SentenceRun]) -> list[EncodedNote]:
+        """The notes, with the states of the language models if the network reads them."""
         if self.language_models_ is None:
-            return list(notes)
-        states = states_in(self.language_models_, stretches)
+            return notes
+        states = states_in(self.language_models_, runs)
         return [replace(note, states=of_note) for note, of_note in zip(notes, states, strict=True)]
 
     def _emissions_of(self, notes: Sequence[EncodedNote], spellings: Iterable[str]) -> list[Floats32]:
@@ -214,7 +211,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         ]
 
     def chain(self) -> Chain:
-        """The averaged transitions between tags, those that the scheme forbids left out."""
+        """The averaged transitions between tags, with those that the scheme forbids ruled out."""
         n_tags = len(self.tags_)
         shapes = {"transitions": (n_tags, n_tags), "start": (n_tags,), "end": (n_tags,)}
         transitions, start, end = (
@@ -238,7 +235,9 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         write_json(folder / _SETTINGS_FILE, self.settings())
         write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
         for number, weights in enumerate(self.weights_, start=1):
-            save_weights(folder / _WEIGHTS_FILE.format(number), weights, half_precision=self.half_precision)
+            save_weights(
+                folder / _WEIGHTS_FILE.format(number), half_precision(weights) if self.half_precision else weights
+            )
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
@@ -257,20 +256,19 @@ class BlstmSubmodel(BlstmSettings, Submodel):
                 if not all(0 < number < len(space.values(name)) for number in ids):
                     raise BundleError("the BLSTM-CNN-CRF knows feature values that this engine does not have")
             model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
-            numbers = range(1, model.networks + 1)
-            saved = [files.arrays(_WEIGHTS_FILE.format(number)) for number in numbers]
+            saved = [files.arrays(_WEIGHTS_FILE.format(number)) for number in range(1, model.networks + 1)]
             for weights in saved:
                 check_shapes(weights, model._sizes().shapes(), np.float16 if model.half_precision else np.float32)
             model.weights_ = [as_floats32(weights) for weights in saved]
             model.chain()
         return model
 
-    def _new_trainer(self) -> Callable[..., Trainer]:
+    def _new_trainer(self, plan: TrainingPlan, seed: int, known: Sequence[InitialValues]) -> Trainer:
         if self.trainer == "numpy":
-            return NumpyTrainer
+            return NumpyTrainer(plan, seed=seed, known=known)
         from phistack.submodels.blstm.keras_training import KerasTrainer
 
-        return KerasTrainer.of
+        return KerasTrainer(plan, seed=seed, known=known)
 
     def _sizes(self) -> NetworkSizes:
         return NetworkSizes(

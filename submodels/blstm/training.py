@@ -1,13 +1,12 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan.of(BlstmSettings(epochs=12), notes, unknown_values)
-    trainer = NumpyTrainer(sizes, characters, plan, prediction, seed=1)
-    train(trainer, mentions, plan, seed=1)              the averaged weights
+    plan = TrainingPlan.of(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
+    train(NumpyTrainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
 
-Adam with clipped gradients, or plain stochastic gradient descent; the learning rate goes as `submodels.blstm.schedules`
-says, and may decay from epoch to epoch. What is kept is a running average of the weights (Polyak and Juditsky 1992),
-which is better than the last weights and costs next to nothing. No notes are held out to decide when to stop, unless a
-system of a paper does so: with a rate that falls the last average was as good as the best one.
+Adam with clipped gradients, or plain stochastic gradient descent; `submodels.blstm.schedules` has the learning rate,
+which may also decay from epoch to epoch. The result is a running average of the weights (Polyak and Juditsky 1992),
+which is better than the last weights and costs next to nothing. By default no notes are held out for early stopping:
+with a rate that falls the last average was as good as the best one.
 """
 
 from __future__ import annotations
@@ -21,22 +20,20 @@ import numpy as np
 
 from phistack.features.arrays import Floats, Integers32
 from phistack.features.reporting import report
-from phistack.submodels.blstm.adam import Adam
-from phistack.submodels.blstm.development import EarlyStopping
-from phistack.submodels.blstm.easy_rows import EasyRows
-from phistack.submodels.blstm.encoder import UNKNOWN, EncodedNote, TokenRange, batches_of, rows_of
+from phistack.submodels.blstm.encoder import UNKNOWN
 from phistack.submodels.blstm.gradients import FlatBatch, loss_and_gradients
 from phistack.submodels.blstm.mention_replacement import Mentions
-from phistack.submodels.blstm.schedules import rates_of
+from phistack.submodels.blstm.optimisers import Adam, Sgd
+from phistack.submodels.blstm.rows import EncodedNote, TokenRange, batches_of, rows_of
+from phistack.submodels.blstm.schedules import EarlyStopping, Rates
 from phistack.submodels.blstm.settings import BlstmSettings
-from phistack.submodels.blstm.sgd import Sgd
-from phistack.submodels.blstm.weights import FirstValues, NetworkSizes, NetworkWeights, first_weights
+from phistack.submodels.blstm.weights import InitialValues, NetworkSizes, NetworkWeights, first_weights
 from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 _LOG = logging.getLogger("phistack")
 
 _BATCHES_OF_A_PASS = 100
-"""Where notes are few, batches are so small that there are about so many."""
+"""With few notes, batches are made small enough for about this many."""
 
 _SMALLEST_BATCH = 128
 """In tokens."""
@@ -44,35 +41,48 @@ _SMALLEST_BATCH = 128
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How the network is trained on some notes.
+    """How networks are trained on some notes.
 
     :param settings: of the network.
+    :param sizes: of its parts.
+    :param characters: the spelling of all words, as `Encoder.spell` gives it.
+    :param unknown_values: the value id of each column that means unknown, of shape `(n_columns,)`.
+    :param prediction: a second task.
     :param passes: passes over the notes in an epoch.
     :param batch_tokens: tokens of a batch, with its padding.
-    :param unknown_values: the value id of each column that stands for the unknown, of shape `(n_columns,)`.
     """
 
     settings: BlstmSettings
+    sizes: NetworkSizes
+    characters: Integers32 = field(repr=False)
+    unknown_values: Integers32 = field(repr=False)
+    prediction: WordPrediction | None
     passes: int
     batch_tokens: int
-    unknown_values: Integers32 = field(repr=False)
 
     @classmethod
-    def of(cls, settings: BlstmSettings, notes: Sequence[EncodedNote], unknown_values: Integers32) -> TrainingPlan:
-        """With few notes, batches are smaller and an epoch may have several passes, so that there are steps enough."""
+    def of(
+        cls,
+        settings: BlstmSettings,
+        sizes: NetworkSizes,
+        notes: Sequence[EncodedNote],
+        characters: Integers32,
+        unknown_values: Integers32,
+    ) -> TrainingPlan:
+        """With few notes, batches are smaller and an epoch may have several passes, for enough steps."""
         n_tokens = sum(len(note.words) for note in notes)
         batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
         steps = max(n_tokens // batch_tokens, 1) * settings.epochs
-        return cls(settings, max(1, round(settings.least_steps / steps)), batch_tokens, unknown_values)
+        passes = max(1, round(settings.least_steps / steps))
+        prediction = None
+        if settings.language_model:
+            prediction = WordPrediction.of(notes, words=settings.foreseen_words, weight=settings.language_model)
+        return cls(settings, sizes, characters, unknown_values, prediction, passes, batch_tokens)
 
     def noised(
         self, words: Integers32, features: Integers32, generator: np.random.Generator
     ) -> tuple[Integers32, Integers32]:
-        """Some words and feature values made unknown, as they may be in other notes.
-
-        :param words: of any shape.
-        :param features: of shape `(..., n_columns)`.
-        """
+        """Some words, of any shape, and feature values, `(..., n_columns)`, made unknown, as in new notes."""
         forgotten = (generator.random(words.shape) < self.settings.word_dropout) & (words > 0)
         lost = generator.random(features.shape, dtype=np.float32) < self.settings.value_dropout
         return np.where(forgotten, np.int32(UNKNOWN), words), np.where(lost, self.unknown_values, features)
@@ -85,7 +95,7 @@ class TrainingStep:
     :param rows: of the batch.
     :param notes: to which the rows belong.
     :param rate: the learning rate.
-    :param kept: how much of the running average of the weights is kept.
+    :param kept: share of the running average of the weights that is kept.
     """
 
     rows: Sequence[TokenRange] = field(repr=False)
@@ -95,65 +105,88 @@ class TrainingStep:
 
 
 class Trainer(Protocol):
-    """What learns from one batch after the other."""
+    """Learns from one batch after the other."""
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
-        """One step; the losses of the tags of its rows before it, of shape `(n_rows,)`.
-
-        :param generator: of all that is random.
-        """
+        """One step; the losses of the tags of its rows before it, of shape `(n_rows,)`."""
         ...
 
     def averaged(self) -> NetworkWeights:
-        """The running average of the weights."""
+        """A copy of the running average of the network's weights, without those of the second task."""
         ...
 
 
 class NumpyTrainer:
-    """The gradients of `submodels.blstm.gradients`, and what follows them.
+    """The trainer of `submodels.blstm.gradients`.
 
-    :param characters: the spelling of all words, as `Encoder.spell` gives it.
-    :param prediction: a second task in training.
     :param seed: decides on the first weights.
-    :param known: what the first weights are that are not random.
+    :param known: initial values that are not random.
     """
 
-    def __init__(
-        self,
-        sizes: NetworkSizes,
-        characters: Integers32,
-        plan: TrainingPlan,
-        prediction: WordPrediction | None = None,
-        *,
-        seed: int = 0,
-        known: Sequence[FirstValues] = (),
-    ) -> None:
-        self._sizes, self._characters, self._plan, self._prediction = sizes, characters, plan, prediction
-        second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
+    def __init__(self, plan: TrainingPlan, *, seed: int = 0, known: Sequence[InitialValues] = ()) -> None:
+        self._plan = plan
+        second = plan.prediction.first_weights(plan.sizes.lstm, seed) if plan.prediction else {}
         optimiser = Sgd if plan.settings.optimiser == "sgd" else Adam
-        self._optimiser: Adam | Sgd = optimiser({**first_weights(sizes, seed, known), **second}, plan.settings.clip)
+        first = {**first_weights(plan.sizes, seed, known), **second}
+        self._optimiser: Adam | Sgd = optimiser(first, plan.settings.clip)
 
     def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
         """See `Trainer.step`."""
-        settings, optimiser = self._plan.settings, self._optimiser
-        batch = FlatBatch.of(step.rows, step.notes, self._characters)
-        words, features = self._plan.noised(batch.words, batch.features, generator)
+        plan, optimiser = self._plan, self._optimiser
+        batch = FlatBatch.of(step.rows, step.notes, plan.characters)
+        words, features = plan.noised(batch.words, batch.features, generator)
         optimiser.read(words)
         loss, gradients = loss_and_gradients(
             optimiser.weights,
             replace(batch, words=words, features=features),
-            self._sizes,
-            dropout=settings.dropout,
-            locked=settings.locked_dropout,
+            plan.sizes,
+            dropout=plan.settings.dropout,
+            locked=plan.settings.locked_dropout,
             generator=generator,
-            prediction=self._prediction,
+            prediction=plan.prediction,
         )
         optimiser.step(gradients, rate=step.rate, kept=step.kept)
         return loss.of_rows
 
     def averaged(self) -> NetworkWeights:
-        """The running average of the network's weights, without those of the second task."""
+        """See `Trainer.averaged`."""
         return {name: values for name, values in self._optimiser.averaged().items() if name not in PREDICTIONS}
+
+
+class EasyRows:
+    """The rows that the network already knows, most of which a pass over the notes leaves out.
+
+    Most lines of a note are learned in a few passes, and then teach nothing: half of the tokens of a pass have less
+    than a hundredth of its loss. So the loss of a row when it was last read decides whether it is read again (selective
+    backpropagation, Jiang et al. 2019, with the losses of the pass before instead of an extra forward run). Rows begin
+    elsewhere in each pass, so losses are kept by line.
+
+    :param below: a row with a smaller loss is easy; 0 for none.
+    :param share: how likely an easy row is to be read all the same.
+    """
+
+    def __init__(self, notes: Sequence[EncodedNote], *, below: float, share: float) -> None:
+        self._losses = [np.full(len(note.lines), np.inf) for note in notes]
+        self._below, self._share = below, share
+
+    def left_out(
+        self, rows: Sequence[TokenRange], notes: Sequence[EncodedNote], generator: np.random.Generator
+    ) -> list[TokenRange]:
+        """The rows without most of the easy ones."""
+        lucky = generator.random(len(rows)) < self._share
+        return [row for row, kept in zip(rows, lucky, strict=True) if kept or self._of(row, notes).sum() >= self._below]
+
+    def remember(self, rows: Sequence[TokenRange], notes: Sequence[EncodedNote], losses: Floats) -> None:
+        """Keep the losses of rows, of shape `(n_rows,)`."""
+        for row, loss in zip(rows, losses, strict=True):
+            lines = self._of(row, notes)
+            lines[:] = loss / len(lines)
+
+    def _of(self, row: TokenRange, notes: Sequence[EncodedNote]) -> Floats:
+        """The losses of the lines of a row, as a view."""
+        number, first, last = row
+        bounds = notes[number].lines
+        return self._losses[number][np.searchsorted(bounds, first, "right") - 1 : np.searchsorted(bounds, last)]
 
 
 def train(
@@ -169,15 +202,13 @@ def train(
 
     :param mentions: those of the training notes.
     :param seed: decides on the order of the notes, what is replaced and what is made unknown.
-    :param reported: is called before each step with the share that is done, and in words what is being done.
+    :param reported: is called before each step with the share done and a description.
     :param stopping: ends the training once it is no longer better.
-    :returns: the averaged weights, where there is one to judge those of the best epoch.
+    :returns: the averaged weights, with `stopping` those of the best epoch.
     """
     settings, generator = plan.settings, np.random.default_rng(seed)
     easy = EasyRows(mentions.notes, below=settings.easy_below, share=settings.easy_share)
-    rates = rates_of(
-        settings.schedule, highest=settings.learning_rate, patience=settings.patience, least=settings.least_rate
-    )
+    rates = Rates(settings.schedule, settings.learning_rate, settings.patience, settings.least_rate)
     n_passes, done, loss = settings.epochs * plan.passes, 0, 0.0
     for number in range(n_passes):
         epoch = number // plan.passes + 1
@@ -203,10 +234,10 @@ def train(
 def _pass(
     mentions: Mentions, plan: TrainingPlan, easy: EasyRows, generator: np.random.Generator
 ) -> tuple[list[list[TokenRange]], Sequence[EncodedNote]]:
-    """All notes once but for rows that are easy, with other mentions in the place of some: batches of rows, and notes.
+    """One pass over the notes: batches of rows in random order, and the notes with some mentions replaced.
 
-    Batches come in random order, of rows that are together by chance; where tokens are counted, among those of the
-    same length.
+    The rows of a batch are drawn at random, from those of similar length if tokens are counted; most easy rows are
+    left out.
     """
     settings = plan.settings
     notes = mentions.replaced(settings.replacement, generator) if settings.replacement else mentions.notes

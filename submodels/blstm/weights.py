@@ -1,30 +1,33 @@
-"""The weights of the BLSTM-CNN-CRF network: their names, shapes and first values, and their file.
+"""The weights of the BLSTM-CNN-CRF network: their names, shapes and initial values, and their file.
 
     sizes = NetworkSizes(words=9000, characters=90, values=1200, columns=20, tags=42)
     sizes.shapes()["word"]           (9000, 128)
     first_weights(sizes, seed=1)     {"word": array, "character": array, ..., "end": array}
 
-All are 32-bit floats, on disk 16-bit ones where that is asked for. `forward` and `backward` hold the kernels of the
-LSTM: rows for the input and then for the state, columns for input gate, candidate, forget gate and output gate, in this
-order.
+All are 32-bit floats, on disk 16-bit ones if so set. `forward` and `backward` are the kernels of the LSTM: rows for the
+input and then for the state, columns for input gate, candidate, forget gate and output gate, in this order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.submodels.blstm.encoder import Encoder
 
 NetworkWeights = Mapping[str, Floats32]
 
 CHARACTERS = "characters_"
-"""Before the names of the weights of an LSTM that reads characters."""
+"""Prefix of the names of the character LSTM's weights."""
+
+_EMBEDDINGS = ("word", "character", "feature")
+_TAG_LAYERS = ("hidden", "hidden_bias", "dense", "dense_bias", "transitions", "start", "end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,11 @@ class NetworkSizes:
     :param channels: outputs of each convolution.
     :param feature: length of a feature value's vector.
     :param lstm: length of the LSTM's state in each direction.
-    :param character_lstm: the same of an LSTM that reads characters; 0 for none.
-    :param feature_layer: outputs of a layer that joins the feature values' vectors to the LSTM's states; 0 where the
+    :param character_lstm: the same of the character LSTM; 0 for none.
+    :param feature_layer: outputs of a layer that joins the feature values' vectors to the LSTM's states; with 0 the
         LSTM reads them.
-    :param chain: whether a linear chain joins the tags; otherwise each is by itself.
-    :param states: length of what language models say of a token, which the LSTM reads beside all else.
+    :param chain: whether a linear chain joins the tags; otherwise each has its own softmax.
+    :param states: length of the language models' states, which the LSTM also reads.
     """
 
     words: int
@@ -91,9 +94,8 @@ class NetworkSizes:
         return shapes
 
 
-@dataclass(frozen=True, eq=False)
-class FirstValues:
-    """Rows of a weight with which the network begins, in the place of random ones.
+class InitialValues(NamedTuple):
+    """Rows of a weight that do not begin at random.
 
     :param name: of the weight.
     :param rows: which of its rows, `(n_rows,)`.
@@ -101,32 +103,50 @@ class FirstValues:
     """
 
     name: str
-    rows: Integers | Integers32 = field(repr=False)
-    values: Floats32 = field(repr=False)
+    rows: Integers | Integers32
+    values: Floats32
 
 
-_EMBEDDINGS = ("word", "character", "feature")
-
-
-def first_weights(sizes: NetworkSizes, seed: int, known: Sequence[FirstValues] = ()) -> NetworkWeights:
-    """Random weights, uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for others.
-
-    :param known: what is not random, such as the vectors of some words.
-    """
+def random_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> dict[str, Floats32]:
+    """Weights uniform within the bounds of Ma and Hovy 2016; 1 for the bias of forget gates, 0 for other biases."""
     random = np.random.default_rng(seed)
     weights: dict[str, Floats32] = {}
-    for name, shape in sizes.shapes().items():
+    for name, shape in shapes.items():
         if len(shape) == 1:
             weights[name] = np.zeros(shape, dtype=np.float32)
         else:
             bound = np.sqrt(3 / shape[1] if name in _EMBEDDINGS else 6 / (np.prod(shape[:-1]) + shape[-1]))
             weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
-    for name in weights:
         if name.endswith(("forward_bias", "backward_bias")):
             np.split(weights[name], 4)[2][:] = 1
-    for first in known:
-        weights[first.name][first.rows] = first.values
     return weights
+
+
+def first_weights(sizes: NetworkSizes, seed: int, known: Sequence[InitialValues] = ()) -> NetworkWeights:
+    """The weights with which training begins; :param known: those that are not random, such as the words' vectors."""
+    weights = random_weights(sizes.shapes(), seed)
+    for initial in known:
+        weights[initial.name][initial.rows] = initial.values
+    return weights
+
+
+def transferred_weights(weights: NetworkWeights, encoder: Encoder, joined: Encoder) -> list[InitialValues]:
+    """All but the tag layers of a pretrained network, as initial values of another.
+
+    The labels of the invented notes may be others; the lower layers transfer best anyway (Lee, Dernoncourt and
+    Szolovits 2018).
+
+    :param encoder: of the pretrained network.
+    :param joined: of the other: `encoder.joined(...)`.
+    """
+    # (n_values,): a column's values lie further on in the other network, which has more values before them.
+    places = [begin + np.arange(1 + len(ids)) for begin, ids in zip(joined.offsets, encoder.values, strict=False)]
+    moved = {"feature": np.concatenate([np.zeros(0, dtype=np.int64), *places])}
+    return [
+        InitialValues(name, moved.get(name, np.arange(len(values))), values)
+        for name, values in weights.items()
+        if name not in _TAG_LAYERS
+    ]
 
 
 def as_floats32(weights: Mapping[str, Any]) -> NetworkWeights:
@@ -134,18 +154,13 @@ def as_floats32(weights: Mapping[str, Any]) -> NetworkWeights:
     return {name: array.astype(np.float32, copy=False) for name, array in weights.items()}
 
 
-def rounded(weights: NetworkWeights) -> NetworkWeights:
-    """The weights, each as near as 16 bits can say it."""
-    return as_floats32(_half(weights))
-
-
-def save_weights(path: Path, weights: NetworkWeights, *, half_precision: bool = False) -> None:
-    """Write weights as NumPy arrays in a zip file; :param half_precision: whether as 16-bit floats."""
-    with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **(_half(weights) if half_precision else weights))
-
-
-def _half(weights: NetworkWeights) -> dict[str, NDArray[np.float16]]:
-    # What is beyond the range of 16 bits, as tags that may not follow each other, becomes the end of the range.
+def half_precision(weights: NetworkWeights) -> dict[str, NDArray[np.float16]]:
+    """The weights as 16-bit floats; what is beyond their range, such as forbidden transitions, becomes its end."""
     most = np.finfo(np.float16).max
     return {name: np.clip(array, -most, most).astype(np.float16) for name, array in weights.items()}
+
+
+def save_weights(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
+    """Write weights as NumPy arrays in a zip file."""
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **weights)

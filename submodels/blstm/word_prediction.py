@@ -1,10 +1,10 @@
-"""A second task for the network in training: to foresee the words of a note.
+"""A second task for the network in training: to predict the words of a note.
 
     task = WordPrediction.of(notes, words=400, weight=0.1)
     task.first_weights(units=128, seed=1)           {"next_word": array, "previous_word": array}
 
-The forward LSTM has to foresee the next word and the backward LSTM the previous one (Rei 2017), so that their states
-hold more of the language than the few mentions of PHI can teach. It is used in training only, and costs nothing after.
+The forward LSTM predicts the next word and the backward LSTM the previous one (Rei 2017), so that their states hold
+more of the language than the few mentions of PHI can teach. The task ends with training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers, Integers32
-from phistack.submodels.blstm.encoder import EncodedNote
+from phistack.submodels.blstm.rows import EncodedNote
 from phistack.submodels.blstm.weights import NetworkWeights
 
 PREDICTIONS = ("next_word", "previous_word")
@@ -27,10 +27,10 @@ _BOUND = 0.1
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """Which words are to be foreseen, and how much that counts.
+    """The words to predict, and how much that counts.
 
-    :param classes: for each word id the class that is to be foreseen; 0 for all rare words: `(n_word_ids,)`.
-    :param weight: of this loss beside that of the tags.
+    :param classes: for each word id its class; 0 for all rare words: `(n_word_ids,)`.
+    :param weight: of this loss relative to that of the tags.
     """
 
     classes: Integers32 = field(repr=False)
@@ -38,7 +38,7 @@ class WordPrediction:
 
     @classmethod
     def of(cls, notes: Sequence[EncodedNote], *, words: int, weight: float) -> Self:
-        """With a class for each of the most frequent words of some notes; `words` says how many."""
+        """With a class for each of the `words` most frequent words of some notes."""
         counts = np.bincount(np.concatenate([note.words for note in notes]))
         frequent = np.argsort(-counts, kind="stable")[:words]
         classes = np.zeros(len(counts), dtype=np.int32)
@@ -46,7 +46,7 @@ class WordPrediction:
         return cls(classes, weight)
 
     def first_weights(self, units: int, seed: int) -> dict[str, Floats32]:
-        """Random weights for states of so many units in each direction, of shape `(units, n_classes)`."""
+        """Random weights, of shape `(units, n_classes)`, for states of `units` in each direction."""
         random = np.random.default_rng(seed)
         shape = (units, int(self.classes.max()) + 1)
         return {name: random.uniform(-_BOUND, _BOUND, shape).astype(np.float32) for name in PREDICTIONS}
@@ -54,7 +54,7 @@ class WordPrediction:
     def loss_and_gradients(
         self, output: Floats32, words: Integers32, first: Integers, weights: NetworkWeights
     ) -> tuple[float, Floats32, dict[str, Floats32]]:
-        """The cross-entropy of all words that have one before or after them in their row, summed, times the weight.
+        """The summed cross-entropy of all neighbours of words within rows, times the weight.
 
         :param output: the states of both directions, of shape `(n, 2 * units)`.
         :param words: word ids, of shape `(n,)`.
@@ -62,15 +62,15 @@ class WordPrediction:
         :returns: the loss, the gradient of `output` and those of the weights.
         """
         units = output.shape[1] // 2
-        # (n_pairs,): the first of two neighbours of one row. A state knows all words up to its own, and so is asked
-        # for the next one only.
+        # (n_pairs,): the first of two neighbours of one row. A state has read all words up to its own, and so predicts
+        # the next one only.
         pairs = np.setdiff1d(np.arange(len(words) - 1), first - 1)
         classes = self.classes[words]
         asked = ((slice(units), pairs, classes[pairs + 1]), (slice(units, None), pairs + 1, classes[pairs]))
         loss, of_output, gradients = 0.0, np.zeros_like(output), {}
         for name, (side, tokens, wanted) in zip(PREDICTIONS, asked, strict=True):
             states, kernel = output[tokens, side], weights[name]
-            # (n_pairs, n_classes): scores, then probabilities, then their difference to what is wanted.
+            # (n_pairs, n_classes): scores, then probabilities, then the gradient.
             scores = states @ kernel
             scores -= scores.max(axis=1, keepdims=True)
             each = np.arange(len(wanted))

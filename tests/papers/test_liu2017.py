@@ -18,7 +18,8 @@ from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles
 from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import kind_of, new_submodel
-from phistack.submodels.blstm.encoder import batch_of, batches_of, rows_of, with_characters
+from phistack.submodels.blstm.keras_training import padded_batch
+from phistack.submodels.blstm.rows import batches_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.crf.templates import usable
 from phistack.submodels.registry import newest
@@ -164,7 +165,7 @@ def test_features_after_the_lstm_are_read_as_in_training() -> None:
     encoded = [model.encoder_.encode(table, spellings) for table in tables]
     characters = model.encoder_.spell(spellings)
     for rows in batches_of(rows_of(encoded, window=64), tokens=300):
-        theirs = np.asarray(network.emissions(with_characters(batch_of(rows, encoded), characters)))
+        theirs = np.asarray(network.emissions(padded_batch(rows, encoded, characters)))
         for (number, first, last), row in zip(rows, theirs, strict=True):
             np.testing.assert_allclose(model.emissions(tables)[number][first:last], row[: last - first], atol=1e-5)
     again = BlstmSubmodel.load(SavedFiles.written_by(model.save), space)

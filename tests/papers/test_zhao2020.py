@@ -22,7 +22,7 @@ from phistack.features.errors import BundleError, SettingsError
 from phistack.features.saved_files import SavedFiles
 from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import new_submodel
-from phistack.submodels.blstm.schedules import rates_of
+from phistack.submodels.blstm.schedules import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.crf.cross_files import named_crosses, read_crosses
 from phistack.submodels.crf.submodel import CrfSubmodel
@@ -273,7 +273,7 @@ def test_without_an_average_the_last_weights_are_kept(notes: list[FeatureTable])
 
 
 def test_a_constant_rate_stays() -> None:
-    constant, falling = (rates_of(name, highest=1.0, patience=3, least=0.0) for name in ("constant", "rise and fall"))
+    constant, falling = (Rates(name, highest=1.0) for name in ("constant", "rise and fall"))
     assert {constant.at(done) for done in (0.01, 0.5, 1.0)} == {1.0}
     assert falling.at(1.0) < 0.05
     with pytest.raises(SettingsError, match="constnt"):

@@ -1,14 +1,14 @@
-"""Adam with clipped gradients and a running average of the weights, in place.
+"""Adam and stochastic gradient descent, with clipped gradients and a running average of the weights, in place.
 
     adam = Adam(weights, clip=10.0)
     adam.read(batch.words)                          brings the vectors of these words up to date
     adam.step(gradients, rate=0.01, kept=0.99)      adam.weights have changed
     adam.averaged()                                 the running averages
 
-Kingma and Ba 2015; the average is that of Polyak and Juditsky 1992. All weights but the vectors of words lie in one
-array, so that a step is a few operations on it. Of the thousands of words a batch has few. The others move on by what
-is left of their momentum, which is added up when a word is next read: the sum is the same, but for what momentum has
-left after 60 steps, a five-hundredth.
+Kingma and Ba 2015; the average is that of Polyak and Juditsky 1992. All weights but the vectors of words are one array,
+so that a step is a few operations on it. A batch has few of the thousands of words. The others move on by what is left
+of their momentum, which is added up when a word is next read: the sum is the same, but for what momentum has left after
+60 steps, a five-hundredth.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from phistack.submodels.blstm.gradients import Gradients
 from phistack.submodels.blstm.weights import NetworkWeights
 
 _OF_MEAN, _OF_SQUARE, _TINY = 0.9, 0.999, np.float32(1e-7)
-"""How much of the running means of gradient and squared gradient is kept at each step; the defaults of Keras."""
+"""The share of the running means of gradient and squared gradient that each step keeps; the defaults of Keras."""
 
 _REMEMBERED = 60
-"""Steps after which what is left of a momentum is forgotten."""
+"""Steps after which the rest of a momentum is forgotten."""
 
 _NOTHING = 1e-30
-"""What stands for 0 in a logarithm, so small that a 32-bit float keeps nothing of what it multiplies."""
+"""Replaces 0 in a logarithm; so small that its product vanishes in a 32-bit float."""
 
 _WORD = "word"
 
 
 class Adam:
-    """Weights, what Adam keeps of their gradients, and their running average.
+    """Weights, the running means of their gradients, and their running average.
 
     :param first: the first weights by name.
     :param clip: the largest norm of all gradients together.
@@ -51,7 +51,7 @@ class Adam:
         self._gradients = self._views(self._gradient, first)
         self._word_mean, self._word_square = np.zeros_like(first[_WORD]), np.zeros_like(first[_WORD])
         self._changed = np.zeros(len(first[_WORD]), dtype=np.int64)
-        # Of each step so far, the first being none: its rate, and the logarithm of the product of what all kept.
+        # For each step so far, after a first entry for none: its rate, and the logarithm of the product of all `kept`.
         self._rates, self._log_kept = [0.0], [0.0]
         self._clip = clip
 
@@ -66,7 +66,7 @@ class Adam:
         return {name: part.reshape(like[name].shape) for name, part in zip(self._names, parts, strict=True)}
 
     def read(self, words: NDArray[np.integer[Any]]) -> None:
-        """Bring the vectors of some words to where momentum has taken them since they were last in a batch."""
+        """Move the vectors of some words by their momentum since they were last in a batch."""
         ids = np.unique(words)
         ids = ids[self._changed[ids] < self.done]
         since = self._changed[ids]
@@ -87,7 +87,7 @@ class Adam:
         """One step; the words of the gradients were read before.
 
         :param rate: the learning rate.
-        :param kept: how much of the running average is kept; 0 for nothing, so that it is the weights themselves.
+        :param kept: share of the running average that is kept; with 0 it is the weights themselves.
         """
         step = self.done + 1
         # The running means begin at zero, and are too small by these factors.
@@ -133,3 +133,35 @@ class Adam:
         """A copy of the running averages, all words brought up to date."""
         self.read(np.arange(len(self._changed)))
         return {name: average.copy() for name, average in self._averages.items()}
+
+
+class Sgd:
+    """Stochastic gradient descent without momentum, with the methods of `Adam`.
+
+    :param first: the first weights by name.
+    :param clip: the largest norm of all gradients together.
+    """
+
+    def __init__(self, first: NetworkWeights, clip: float) -> None:
+        self.weights = {name: values.copy() for name, values in first.items()}
+        self._averages = {name: values.copy() for name, values in first.items()}
+        self._clip = clip
+        self._kept = 0.0
+
+    def read(self, words: NDArray[np.integer[Any]]) -> None:
+        """See `Adam.read`; without momentum no vector has to move."""
+
+    def step(self, gradients: Gradients, *, rate: float, kept: float) -> None:
+        """See `Adam.step`."""
+        squares = [float((values * values).sum()) for values in (*gradients.dense.values(), gradients.words.values)]
+        scale = np.float32(rate * self._clip / max(np.sqrt(sum(squares)), self._clip))
+        for name, values in gradients.dense.items():
+            self.weights[name] -= scale * values
+        self.weights[_WORD][gradients.words.ids] -= scale * gradients.words.values
+        self._kept = kept
+        for name, average in self._averages.items() if kept else ():
+            average += np.float32(1 - kept) * (self.weights[name] - average)
+
+    def averaged(self) -> NetworkWeights:
+        """See `Adam.averaged`."""
+        return {name: values.copy() for name, values in (self._averages if self._kept else self.weights).items()}

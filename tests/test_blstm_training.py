@@ -1,4 +1,4 @@
-"""The network as Berg and Dalianis train it: softmax, a rate that decays, notes held back that say when to stop."""
+"""How the network is trained: early stopping, softmax, decay, the rows that a pass leaves out, the second task."""
 
 from typing import Any
 
@@ -10,11 +10,13 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.blstm.development import EarlyStopping, f1_of, held_back
-from phistack.submodels.blstm.encoder import batches_of
+from phistack.submodels.blstm.rows import EncodedNote, batches_of
+from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.training import NumpyTrainer
+from phistack.submodels.blstm.training import EasyRows, NumpyTrainer
+from phistack.submodels.blstm.word_prediction import WordPrediction
 
+UNITS = 3
 TINY: dict[str, Any] = {
     "networks": 1, "epochs": 2, "least_steps": 0, "lstm_size": 8, "word_size": 8, "columns": (), "learning_rate": 0.02,
     "average": 0.0, "language_model": 0.0, "replacement": 0.0, "easy_below": 0.0,
@@ -39,8 +41,8 @@ def test_no_patient_is_on_both_sides(tables: list[FeatureTable]) -> None:
 def test_training_ends_once_it_is_no_better_and_the_best_weights_stay() -> None:
     scores = iter([0.5, 0.6, 0.6, 0.4])
     stopping = EarlyStopping(lambda weights: next(scores), patience=2)
-    told = [stopping.seen({"epoch": np.array([n], dtype=np.float32)}) for n in range(4)]
-    assert told == [False, False, False, True] and stopping.best["epoch"][0] == 1
+    ends = [stopping.seen({"epoch": np.array([n], dtype=np.float32)}) for n in range(4)]
+    assert ends == [False, False, False, True] and stopping.best["epoch"][0] == 1
 
 
 def test_the_network_is_judged_on_notes_that_it_never_read(
@@ -105,3 +107,76 @@ def test_a_batch_has_so_many_rows() -> None:
 def test_what_cannot_be_is_refused(tables: list[FeatureTable], wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         BlstmSubmodel(**TINY, **wrong).fit(tables)
+
+
+def note_of(lengths: list[int]) -> EncodedNote:
+    n, bounds = sum(lengths), np.cumsum([0, *lengths]).astype(np.int32)
+    ids = np.zeros(n, dtype=np.int32)
+    return EncodedNote(ids, ids, ids[:, None], bounds, bounds, ids)
+
+
+def test_rows_are_left_out_once_they_cost_little() -> None:
+    notes, generator = [note_of([3, 4, 5])], np.random.default_rng(0)
+    easy = EasyRows(notes, below=0.3, share=0.0)
+    rows = [(0, 0, 7), (0, 7, 12)]
+    assert easy.left_out(rows, notes, generator) == rows
+    easy.remember(rows, notes, np.array([0.2, 0.4]))
+    assert easy.left_out(rows, notes, generator) == rows[1:]
+    easy.remember(rows[:1], notes, np.array([0.9]))
+    assert easy.left_out(rows, notes, generator) == rows
+
+
+def test_a_row_that_begins_elsewhere_costs_what_its_lines_do() -> None:
+    notes, generator = [note_of([3, 4, 5])], np.random.default_rng(0)
+    easy = EasyRows(notes, below=0.3, share=0.0)
+    easy.remember([(0, 0, 7), (0, 7, 12)], notes, np.array([0.2, 0.25]))
+    assert easy.left_out([(0, 0, 3), (0, 3, 12)], notes, generator) == [(0, 3, 12)]
+    # A line may be read by its sentences, and rows are of longer notes where mentions were replaced.
+    longer = [note_of([3, 9, 5])]
+    assert easy.left_out([(0, 0, 3), (0, 3, 6), (0, 6, 12), (0, 12, 17)], longer, generator) == []
+
+
+def test_a_share_of_the_easy_rows_is_read_all_the_same() -> None:
+    notes = [note_of([2]) for _ in range(2000)]
+    rows = [(number, 0, 2) for number in range(2000)]
+    easy = EasyRows(notes, below=0.3, share=0.2)
+    easy.remember(rows, notes, np.zeros(2000))
+    assert 320 < len(easy.left_out(rows, notes, np.random.default_rng(1))) < 480
+    assert EasyRows(notes, below=0.0, share=0.0).left_out(rows, notes, np.random.default_rng(1)) == rows
+
+
+@pytest.fixture(scope="module")
+def prediction() -> WordPrediction:
+    words = np.array([2, 5, 5, 3, 2, 5, 4], dtype=np.int32)
+    bounds = np.array([0, len(words)], dtype=np.int32)
+    note = EncodedNote(words, words, words[:, None], bounds, bounds, words)
+    return WordPrediction.of([note], words=2, weight=0.5)
+
+
+def missed(state: Any, weights: Any, word: Any) -> float:
+    """Cross-entropy of one word; the two most frequent words, 5 and 2, have the classes 1 and 2."""
+    scores = state @ weights
+    return np.log(np.exp(scores).sum()) - scores[{5: 1, 2: 2}.get(word, 0)]
+
+
+def test_the_loss_is_that_of_both_neighbours_of_each_token(prediction: WordPrediction) -> None:
+    rows = [[5, 2, 3, 5], [2, 4]]
+    states = np.random.default_rng(0).normal(size=(6, 2 * UNITS)).astype(np.float32)
+    weights = prediction.first_weights(UNITS, seed=1)
+    of_rows = zip(rows, np.split(states, [4]), strict=True)
+    expected = sum(
+        missed(of_row[i, :UNITS], weights["next_word"], row[i + 1])
+        + missed(of_row[i + 1, UNITS:], weights["previous_word"], row[i])
+        for row, of_row in of_rows
+        for i in range(len(row) - 1)
+    )
+    words = np.concatenate(rows).astype(np.int32)
+    loss, _, _ = prediction.loss_and_gradients(states, words, np.array([0, 4]), weights)
+    assert loss == pytest.approx(0.5 * expected, rel=1e-5)
+
+
+def test_weights_come_from_the_seed_and_have_a_class_for_rare_words(prediction: WordPrediction) -> None:
+    first, same, other = (prediction.first_weights(UNITS, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first["next_word"], same["next_word"])
+    assert not np.array_equal(first["next_word"], other["next_word"])
+    assert first["next_word"].shape == (UNITS, 3)
