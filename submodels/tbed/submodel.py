@@ -29,10 +29,9 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.settings import TbedSettings
-from phistack.tbed.grid import STRETCHES
+from phistack.tbed.grid import STRETCHES, Notes
 from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
 from phistack.tbed.learner import learn
-from phistack.tbed.notes import Notes
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from phistack.tbed.settings import LearnerSettings
 from phistack.tbed.tagger import Tagged, Tagger
@@ -110,7 +109,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
 
     def notes(self, tables: Sequence[FeatureTable]) -> Notes:
-        """Annotated notes with the tags that the rules start from, for `tbed.report.score_rules`."""
+        """Annotated notes with the tags that the rules start from, for `tbed.tagger.score_rules`."""
         return Notes(tables, self._initial(tables), [table.tags() for table in tables])
 
     def edited(self, text: str, *, name: str, space: FeatureSpace) -> Self:
