@@ -223,7 +223,7 @@ def test_a_saved_space_stems_the_words_that_training_had_not(
 
     note = Document("3-01", "APELLIDOS Ana fumando antecedentes Apellido FUMANDO fumar")
     expected = space.table(note).column(STEM).tolist()
-    monkeypatch.setattr("phistack.features.columns.word_ids.word_column", lambda name, language: stem)
+    monkeypatch.setattr("phistack.features.columns.reader.word_column", lambda name, language: stem)
     assert again.table(note).column(STEM).tolist() == expected
     assert asked == ["fumando", "apellido", "fumar"]
 
