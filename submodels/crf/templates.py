@@ -175,7 +175,7 @@ class Crosses:
         return [self._read_one(template, columns, places) for template in self.templates]
 
     def laid_out(self, tables: Sequence[FeatureTable]) -> tuple[dict[str, Integers], Integers]:
-        """The columns of all notes, padded so that no template reads into another note, and the places of the tokens."""
+        """The columns of all notes, padded between notes, and the places of the tokens."""
         # (width + n_tokens + n_notes * width,) for each column: `beyond` before the first note and after each.
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
         columns = {}
