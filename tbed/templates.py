@@ -18,8 +18,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
-from phistack.features.columns.settings import COLUMN_GROUPS
+from phistack.features.columns.settings import OWN_COLUMNS
 from phistack.features.errors import SettingsError
 from phistack.features.registry import FileRegistry
 
@@ -169,9 +168,7 @@ def restricted(templates: Iterable[RuleTemplate], columns: Collection[str]) -> t
     :raises SettingsError: if a template names a column that no feature setting provides.
     """
     templates = tuple(templates)
-    known = {name for group in COLUMN_GROUPS.values() for name in group}.union(
-        columns, BROWN_COLUMNS, (VECTOR_CLUSTER,)
-    )
+    known = OWN_COLUMNS.union(columns)
     for template in templates:
         if unknown := sorted(template.columns - known):
             raise SettingsError(f"the template {template} names {unknown[0]}, which is not a feature column")
