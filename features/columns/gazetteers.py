@@ -131,13 +131,10 @@ class Gazetteers:
         return {column: sorted(map(" ".join, found)) for column, found in self.entries.items()}
 
     @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Gazetteers:
-        """Read the result of `to_dict`; :raises BundleError: for anything else."""
-        if not isinstance(state, Mapping):
-            raise BundleError("the gazetteers of the trained engine are not a table of lists")
+    def from_dict(cls, state: Mapping[str, list[str]]) -> Gazetteers:
+        """Read the result of `to_dict`; :raises BundleError: for an unknown column or an empty entry."""
         for column, found in state.items():
-            strings = isinstance(found, list) and all(isinstance(entry, str) and entry.split() for entry in found)
-            if column not in GAZETTEER_COLUMNS or not strings:
+            if column not in GAZETTEER_COLUMNS or not all(map(str.split, found)):
                 raise BundleError(f"the gazetteer {column} of the trained engine is not a known list of entries")
         return cls({column: frozenset(tuple(entry.split(" ")) for entry in found) for column, found in state.items()})
 
