@@ -25,22 +25,14 @@ from phistack.features.errors import MissingResourceError, PackageError
 from phistack.features.extras import need
 from phistack.features.registry import Registry
 
+_OURS = (
+    "ascii", "n_letters", "n_digits", "n_others", "honorific", "hospital", "frequency", "zip", "lemma",
+    "number_pattern", "regex_hit",
+)  # fmt: skip
 COLUMNS = Registry(
     "phistack.columns",
     "feature column",
-    {
-        "ascii": "phistack.features.columns.on_request:ASCII",
-        "n_letters": "phistack.features.columns.on_request:N_LETTERS",
-        "n_digits": "phistack.features.columns.on_request:N_DIGITS",
-        "n_others": "phistack.features.columns.on_request:N_OTHERS",
-        "honorific": "phistack.features.columns.on_request:HONORIFIC",
-        "hospital": "phistack.features.columns.on_request:HOSPITAL",
-        "frequency": "phistack.features.columns.on_request:FREQUENCY",
-        "zip": "phistack.features.columns.on_request:ZIP",
-        "lemma": "phistack.features.columns.on_request:LEMMA",
-        "number_pattern": "phistack.features.columns.on_request:NUMBER_PATTERN",
-        "regex_hit": "phistack.features.columns.on_request:REGEX_HIT",
-    },
+    {name: f"phistack.features.columns.on_request:{name.upper()}" for name in _OURS},
 )
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
