@@ -92,7 +92,7 @@ class LayoutColumn:
         """The ids of the column, one per token; :raises PackageError: for a wrong number of codes, or unknown ones."""
         codes, strings = self.values(layout)
         if codes.shape != (len(layout),) or ((codes < 0) | (codes >= len(strings))).any():
-            raise PackageError(f"the feature column {name} must give one code per token, each with a string")
+            raise PackageError(f"the feature column {name} gives codes that are not one per token, each of a string")
         return vocabulary.ids(codes, [_string(name, string) for string in strings])
 
 
