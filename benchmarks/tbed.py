@@ -25,13 +25,17 @@ from phistack.features.columns.settings import FeatureSettings  # noqa: E402
 from phistack.features.columns.table import FeatureSpace, FeatureTable  # noqa: E402
 from phistack.features.documents import Document  # noqa: E402
 from phistack.features.formats import read_corpus  # noqa: E402
-from phistack.tbed.atoms import Atom  # noqa: E402
+from phistack.tbed.grid import Notes  # noqa: E402
 from phistack.tbed.learner import learn  # noqa: E402
-from phistack.tbed.notes import Notes  # noqa: E402
 from phistack.tbed.rules import Rule  # noqa: E402
 from phistack.tbed.settings import LearnerSettings  # noqa: E402
 from phistack.tbed.tagger import Tagger  # noqa: E402
-from phistack.tbed.templates import RuleTemplate, named_templates, restricted  # noqa: E402
+from phistack.tbed.templates import (  # noqa: E402
+    Atom,
+    RuleTemplate,
+    named_templates,
+    restricted,
+)
 
 _CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
 _TAG_COLUMN = {"Word": "word", "Pos": "tag"}

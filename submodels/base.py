@@ -1,15 +1,14 @@
-"""What every submodel is. The kinds that there are, ours and those of other packages, are in `submodels.registry`.
+"""The interface of submodels. Their kinds, ours and those of other packages, are in `submodels.registry`.
 
     Candidate(Span(12, 17, "DOCTOR"), source="crf", score=0.93, evidence="")
-    new_submodel("crf", {"c2": 0.1})                       a submodel named as its kind
-    new_submodel("second", {"kind": "crf", "c2": 1.0})     one with a name of its own
+    new_submodel("crf", {"c2": 0.1})                       a submodel with the name of its kind
+    new_submodel("second", {"kind": "crf", "c2": 1.0})     one with another name
 
-A submodel's constructor only stores its settings; `fit` learns from feature tables whose documents carry gold spans;
-`propose` gives candidates for tables whose gold spans it never looks at. Learned state ends in an underscore, and is
-saved to a folder without pickle.
+The constructor only stores settings; `fit` learns from feature tables with gold spans; `propose` gives candidates and
+never reads gold spans. Attributes with learned state end in an underscore, and are saved to a folder without pickle.
 
-A costly submodel can be asked for some lines of a note only, and one that has probabilities can tell how likely there
-is more PHI in a line than its candidates; `ensemble.stacking.cascade` brings the two together.
+For the cascade (`ensemble.stacking.cascade`) a costly submodel can propose for some lines of a note only, and one with
+probabilities can give the probability of further PHI in each line.
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ from phistack.features.suggestions import did_you_mean
 from phistack.submodels.registry import KINDS, newest, usual_name
 
 KIND = "kind"
-"""The setting of a submodel that is no argument of its constructor."""
+"""The setting with the kind of a submodel, which is no argument of its constructor."""
 
 
 LineMask = NDArray[np.bool_]
-"""Some lines of a note: for each of `features.columns.lines.line_bounds` whether it is one of them, `(n_lines,)`."""
+"""Some lines of a note, as a mask of those of `features.columns.lines.line_bounds`: `(n_lines,)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A span that a submodel takes for PHI.
+    """A span that a submodel proposes as PHI.
 
-    :param span: where and what.
+    :param span: with its label.
     :param source: the name of the submodel, for example `crf`.
-    :param score: how sure the submodel is, in [0, 1]; 1 where a submodel has no probabilities.
-    :param chosen: whether the submodel itself would mark the span; the others are offered to the stacker only. The
-        chosen candidates of one submodel never overlap.
-    :param evidence: why: the pattern or rule that proposed it; names a rule, never holds text of the note.
+    :param score: the confidence of the submodel in [0, 1]; 1 if it has no probabilities.
+    :param chosen: whether the submodel alone would mark the span; the others are only for the stacker. The chosen
+        candidates of one submodel never overlap.
+    :param evidence: the name of the pattern or rule that proposed it; never text of the note.
     """
 
     span: Span
@@ -64,11 +63,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a submodel says of a note.
+    """The proposals of a submodel for a note.
 
-    :param candidates: as `Submodel.propose` gives them.
-    :param left: for each line the greatest probability that a token outside all of them is PHI, `(n_lines,)`; `None`
-        if the submodel has no probabilities.
+    :param candidates: as from `Submodel.propose`.
+    :param left: for each line the greatest probability of PHI at a token outside all of them, `(n_lines,)`; `None` if
+        the submodel has no probabilities.
     """
 
     candidates: list[Candidate]
@@ -76,7 +75,7 @@ class Told:
 
     @classmethod
     def of(cls, table: FeatureTable, candidates: list[Candidate], is_phi: Floats) -> Self:
-        """From the probability of each token to be PHI, of shape `(n_tokens,)`."""
+        """With `left` from the probability of PHI at each token, of shape `(n_tokens,)`."""
         outside = is_phi.copy()
         for first, last in zip(*tokens_touched(table, [c.span for c in candidates]), strict=True):
             outside[first:last] = 0.0
@@ -86,10 +85,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class HeadStart:
-    """What a submodel learns from before it sees the notes of a training; the same for all folds, as it has none.
+    """Pretraining of a submodel, shared by all folds as it uses no training notes.
 
-    :param n_notes: how many invented notes (`ensemble.synthesis`) of the language, with labels of their own.
-    :param changes: settings that are others while it learns from them.
+    :param n_notes: number of synthetic notes (`ensemble.synthesis`) of the language.
+    :param changes: settings that differ during pretraining.
     """
 
     n_notes: int
@@ -97,14 +96,12 @@ class HeadStart:
 
 
 class Submodel(ABC):
-    """One model that proposes PHI: a class of its own for each kind.
+    """One model that proposes PHI; each kind is a subclass.
 
-    A kind says of itself, as attributes of its class:
-
-    :cvar kind: its versioned name, as bundles have it, such as `crf.v1`.
-    :cvar cost: what a fit costs beside those of the other kinds: about the seconds of one fold of MEDDOCAN.
-    :cvar costly: whether it takes so long to propose that it should read only lines in which others leave doubt.
-    :ivar name: the source that its candidates carry: the usual name of the kind, until an engine has another for it.
+    :cvar kind: the versioned name in bundles, such as `crf.v1`.
+    :cvar cost: of a fit, about the seconds of one fold of MEDDOCAN.
+    :cvar costly: whether `propose` is so slow that it should read only the lines that other submodels leave in doubt.
+    :ivar name: the source of its candidates: the usual name of the kind, unless an engine gives it another one.
     """
 
     kind: ClassVar[str]
@@ -118,26 +115,26 @@ class Submodel(ABC):
 
     @abstractmethod
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
-        """Learn from annotated notes; :raises TrainingError: if they hold nothing to learn from."""
+        """Learn from annotated notes; :raises TrainingError: if there is nothing to learn."""
 
     def head_start(self) -> HeadStart | None:
-        """What it learns from before `fit`; most kinds have nothing such."""
+        """The pretraining before `fit`, if any."""
         return None
 
     def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
-        """Let `fit` begin with what a submodel with the settings of the head start learned and saved."""
+        """Let `fit` begin with the saved state of a submodel trained with the settings of the head start."""
         return
 
     @abstractmethod
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """Candidates for each note, in the order of the notes; `name` is their source."""
+        """Candidates for each note; their source is `name`."""
 
     def propose_in(self, tables: Sequence[FeatureTable], wanted: Sequence[LineMask]) -> list[list[Candidate]]:
-        """Those of the candidates of `propose` that touch some lines of each note; a costly kind reads no others."""
+        """The candidates of `propose` in some lines of each note; a costly kind reads only these lines."""
         return candidates_in(tables, self.propose(tables), wanted)
 
     def tell(self, tables: Sequence[FeatureTable]) -> list[Told]:
-        """The candidates of `propose`, and what is left beside them; only a kind with probabilities knows that."""
+        """The candidates of `propose`, and `Told.left` if the kind has probabilities."""
         return [Told(candidates) for candidates in self.propose(tables)]
 
     @abstractmethod
@@ -147,48 +144,45 @@ class Submodel(ABC):
     @classmethod
     @abstractmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
-        """Read what `save` wrote; :raises BundleError: if it is not that. `space` is the one of training."""
+        """Read the files of `save`, with the space of training; :raises BundleError: if they are damaged."""
 
     def settings(self) -> Mapping[str, Any]:
-        """The constructor's arguments, JSON-ready: the attributes of their names, with lists for tuples."""
+        """The constructor's arguments, JSON-ready, from the attributes of the same names."""
         given = {name: getattr(self, name) for name in signature(type(self)).parameters}
         return msgspec.json.decode(msgspec.json.encode(given), type=dict[str, Any])
 
     def check(self, features: FeatureSettings | None = None) -> None:
-        """See that its settings can work; :raises SettingsError: if not, before a training begins.
+        """Check the settings before a training; :raises SettingsError: if they cannot work.
 
-        :param features: of the training, where they are known.
+        :param features: of the training, if known.
         """
         return
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """The constructor's arguments that are given, with what the name of a shipped label set adds to them.
-
-        That is `label_set` where the constructor has it, so that types too rare to learn are kept.
-        """
+        """Settings adapted to a shipped label set: `label_set` is added if the constructor has that argument."""
         return with_label_set(settings, label_set) if "label_set" in signature(cls).parameters else settings
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """The constructor's arguments with a file of a user's own patterns, for a kind that learns from patterns."""
+        """Settings with a user's pattern file, for a kind that uses patterns."""
         return settings
 
     @classmethod
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The usual names of other kinds that a submodel with these arguments has within it, as TBED has patterns."""
+        """The usual names of the kinds that a submodel with these settings contains, as TBED contains regex."""
         return ()
 
 
 def with_label_set(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The arguments with the name of a label set where they have none."""
+    """The settings, with the name of a label set unless they have one."""
     return {**settings, "label_set": settings.get("label_set") or name}
 
 
 def candidates_in(
     tables: Sequence[FeatureTable], proposals: Sequence[Sequence[Candidate]], wanted: Sequence[LineMask]
 ) -> list[list[Candidate]]:
-    """The candidates that touch some lines of each note."""
+    """The candidates in some lines of each note."""
     return [
         [c for c, is_in in zip(found, in_lines(table, [c.span for c in found], lines), strict=True) if is_in]
         for table, found, lines in zip(tables, proposals, wanted, strict=True)
@@ -196,7 +190,7 @@ def candidates_in(
 
 
 def in_lines(table: FeatureTable, spans: Sequence[Span], lines: LineMask) -> NDArray[np.bool_]:
-    """Whether each span touches one of some lines, of shape `(n_spans,)`."""
+    """Whether each span is in one of some lines, if only in part; of shape `(n_spans,)`."""
     first, last = lines_touched(table, spans)
     number_before = np.concatenate([[0], np.cumsum(lines)])
     touched: NDArray[np.bool_] = number_before[last] > number_before[first]
@@ -204,10 +198,10 @@ def in_lines(table: FeatureTable, spans: Sequence[Span], lines: LineMask) -> NDA
 
 
 def refuse_beyond(limits: Mapping[str, tuple[float, float]], settings: object, whose: str) -> None:
-    """See that settings lie within their limits; :raises SettingsError: for the first that does not.
+    """Check settings against their limits; :raises SettingsError: for the first beyond them.
 
-    :param limits: setting -> the least and the greatest value that it may have.
-    :param whose: whose settings they are, such as `the CRF`.
+    :param limits: setting -> its least and greatest value.
+    :param whose: the owner of the settings, such as `the CRF`.
     """
     for name, (least, most) in limits.items():
         if not least <= getattr(settings, name) <= most:
@@ -217,7 +211,7 @@ def refuse_beyond(limits: Mapping[str, tuple[float, float]], settings: object, w
 def submodel_class(kind: str) -> type[Submodel]:
     """The class of a kind (`crf.v1`, or `crf` for its newest version).
 
-    :raises PackageError: if it is of no installed package, or what the package registers is no such kind.
+    :raises PackageError: if no installed package has it, or the registered object is no such kind.
     """
     versioned = newest(kind)
     found = KINDS.load(versioned)
@@ -232,15 +226,15 @@ def submodel_class(kind: str) -> type[Submodel]:
 
 
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
-    """The kind of a submodel of an engine: the one that its settings name, otherwise the one it is named as."""
+    """The kind of a submodel of an engine: the one in its settings, otherwise its name."""
     return str(settings.get(KIND, name))
 
 
 def new_submodel(name: str, settings: Mapping[str, Any]) -> Submodel:
     """An untrained submodel of an engine.
 
-    :param settings: arguments of the constructor, and the kind under `KIND` where it is not the name.
-    :raises SettingsError: for a setting that it does not have, or of another type than the constructor's.
+    :param settings: arguments of the constructor, and the kind under `KIND` unless it is the name.
+    :raises SettingsError: for an unknown setting, or one of the wrong type.
     """
     found = submodel_class(kind_of(name, settings))
     given = {key: value for key, value in settings.items() if key != KIND}
@@ -259,7 +253,7 @@ def new_submodel(name: str, settings: Mapping[str, Any]) -> Submodel:
 
 
 def load_submodel(name: str, kind: str, files: SavedFiles, space: FeatureSpace) -> Submodel:
-    """A trained submodel of an engine; :raises BundleError: if the files are not what a submodel of the kind saved."""
+    """A trained submodel of an engine; :raises BundleError: if its files are damaged."""
     model = submodel_class(kind).load(files, space)
     model.name = name
     return model
@@ -271,7 +265,7 @@ _S = TypeVar("_S", bound=Submodel)
 def saved_submodel(kind: type[_S], settings: Mapping[str, object]) -> _S:
     """An untrained submodel with the settings of a file.
 
-    :raises ValueError: for a setting that it does not have, or of another type than the constructor's.
+    :raises ValueError: for an unknown setting, or one of the wrong type.
     :raises SettingsError: for a value that cannot work.
     """
     if unknown := settings.keys() - signature(kind).parameters.keys():
@@ -280,6 +274,6 @@ def saved_submodel(kind: type[_S], settings: Mapping[str, object]) -> _S:
 
 
 def _typed(kind: type[Submodel], settings: Mapping[str, object]) -> dict[str, Any]:
-    """The settings, with lists as the tuples that the constructor asks for; :raises ValueError: for another type."""
+    """The settings in the types of the constructor, as tuples for lists; :raises ValueError: for a wrong type."""
     hints = get_type_hints(kind.__init__)
     return {name: same_type(value, hints.get(name, Any)) for name, value in settings.items()}

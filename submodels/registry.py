@@ -1,11 +1,11 @@
 """The kinds of submodels: ours, and those of installed packages.
 
-    usual_names()            ("regex", "tbed", "crf", "blstm", ...): nothing is imported to list them
+    usual_names()            ("regex", "tbed", "crf", "blstm", ...), without importing them
     newest("crf")            "crf.v1"
     usual_name("crf.v1")     "crf"
 
-A kind has a versioned name, as bundles write it; without the version it is the usual name of its submodels. Another
-package adds a kind by an entry point `name.v1` in the group `phistack.submodels` (`features.registry`).
+A kind has a versioned name, which bundles contain; without the version it is the usual name of its submodels. Other
+packages add kinds by entry points `name.v1` in the group `phistack.submodels` (`features.registry`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ KINDS = Registry(
         "blstm.v1": "phistack.submodels.blstm.submodel:BlstmSubmodel",
     },
 )
-# The four of every engine are in a table and not among the entry points of our own package: metadata is written when a
-# package is installed, so that an update of its files alone would lack or misname the kinds that its bundles need.
+# A table and not entry points of our own package, as these are written on installation only: a checkout that is updated
+# without it would lack kinds.
 
 _KIND = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\.v(?P<version>[0-9]+)")
 
 
 def usual_name(kind: str) -> str:
-    """The name of a kind without its version; empty for what is no versioned name."""
+    """The name of a kind without its version; empty for any other name."""
     match = _KIND.fullmatch(kind)
     return match["name"] if match else ""
 
 
 SUBMODELS = ("regex", "tbed", "crf", "blstm")
-"""The submodels that are trained when nothing else is said, by their usual names."""
+"""The default submodels of an engine."""
 
 
 def usual_names() -> tuple[str, ...]:
@@ -48,9 +48,9 @@ def usual_names() -> tuple[str, ...]:
 
 
 def newest(name: str) -> str:
-    """The newest version of a kind, by its usual name; a versioned name is given back.
+    """The newest version of a kind, by its usual name; a versioned name is returned unchanged.
 
-    All versions must be of one package, so that no other can take the place of a kind by a higher number.
+    All versions must be of one package, so no other package can replace a kind by a higher number.
 
     :raises PackageError: if no installed package has such a kind, or more than one.
     """
@@ -62,8 +62,8 @@ def newest(name: str) -> str:
         raise KINDS.missing(name)
     if not versions:
         raise PackageError(
-            f"{no_such('submodel', name, usual_names())}; a name of your own needs a kind, and the kind of "
-            f"another package that package"
+            f"{no_such('submodel', name, usual_names())}; a submodel with a new name needs a kind in its settings, and "
+            f"a kind of another package needs that package installed"
         )
     KINDS.refuse_two(usual, tuple(dict.fromkeys(p for kind in versions for p in KINDS.packages(kind))))
     return name if name != usual else max(versions, key=_version)

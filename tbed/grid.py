@@ -1,11 +1,13 @@
-"""Many notes laid out in one row of places, so that looking at a neighbour is looking at another index.
+"""Notes for the rule learner, laid out in one row of places: a neighbour is another index.
 
+    notes = Notes(tables, initial, gold)
+    flat_tags(notes.tables, notes.gold, ids)    (n_tokens,) the tags of all notes as ids
     grid = TokenGrid.of(tables, ["word", "key"], reach=3)
-    grid.columns["word"]                    (n_places,) ids; the places between sentences have `grid.edges["word"]`
-    grid.laid_out(tag_ids, edge=42)         (n_places,) the same for tags
-    grid.where(rule_conditions, tags, tag)  the places where a rule applies
+    grid.columns["word"]                        (n_places,) ids; places between sentences have `grid.edges["word"]`
+    grid.laid_out(tag_ids, edge=42)             (n_places,) the same for tags
+    grid.where(rule_conditions, tags, tag)      the places where a rule applies
 
-Between two sentences lie `reach` empty places, so that no offset up to `reach` looks into another sentence.
+Sentences are separated by `reach` empty places, so no offset up to `reach` looks into another sentence.
 """
 
 from __future__ import annotations
@@ -20,10 +22,37 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.lines import line_starts
 from phistack.features.columns.table import FeatureTable
-from phistack.tbed.atoms import TAG
+from phistack.features.errors import SettingsError
+from phistack.tbed.templates import TAG
 
 Condition = tuple[str, range, int]
-"""A column, the offsets of which one has to hold, and the id of the value."""
+"""A column, the offsets at which it may hold, and the id of the value."""
+
+TagSequences = Sequence[Sequence[str]]
+"""For each note one tag per token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Notes with initial and gold tags."""
+
+    tables: Sequence[FeatureTable] = field(repr=False)
+    initial: TagSequences = field(repr=False)
+    gold: TagSequences = field(repr=False)
+
+
+def flat_tags(tables: Sequence[FeatureTable], sequences: TagSequences, ids: dict[str, int]) -> Integers32:
+    """The tags of all notes as ids, of shape `(n_tokens,)`; new tags are added to `ids`.
+
+    :raises SettingsError: if there is not one tag per token.
+    """
+    if [len(table) for table in tables] != [len(tags) for tags in sequences]:
+        raise SettingsError("the rule learner needs exactly one tag for each token of each note")
+    for tags in sequences:
+        for tag in dict.fromkeys(tags):
+            ids.setdefault(tag, len(ids))
+    parts = [np.fromiter(map(ids.__getitem__, tags), dtype=np.int32, count=len(tags)) for tags in sequences]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -33,11 +62,11 @@ class TokenGrid:
     :param columns: column -> ids, each of shape `(n_places,)`.
     :param edges: column -> the id of the empty places between sentences.
     :param places: the place of each token, of shape `(n_tokens,)`.
-    :param before: how many tokens its sentence has before each place, of shape `(n_places,)`; -1 where empty.
-    :param after: how many tokens its sentence has after each place, of shape `(n_places,)`; -1 where empty.
+    :param before: number of tokens of the sentence before each place, of shape `(n_places,)`; -1 where empty.
+    :param after: number of tokens of the sentence after each place, of shape `(n_places,)`; -1 where empty.
     :param lengths: the number of tokens of each note.
     :param reach: the number of empty places between sentences.
-    :param by_value: column -> where each of its values is; none where few rules are sought, and columns are read.
+    :param by_value: column -> the places of each value; empty unless `indexed`.
     """
 
     columns: dict[str, Integers32] = field(repr=False)
@@ -60,8 +89,8 @@ class TokenGrid:
         """
         note_lengths = tuple(map(len, tables))
         firsts, tokens = _starts(tables, note_lengths, within), np.arange(sum(note_lengths))
-        # (n_sentences,) lengths, then (n_tokens,) the sentence of each token: it is `reach` places further on than a
-        # token of the sentence before, and the first sentence has as many places before it.
+        # (n_sentences,) lengths, then (n_tokens,) the sentence of each token: `reach` empty places precede each
+        # sentence.
         lengths = np.diff(firsts, append=len(tokens))
         sentence = np.repeat(np.arange(len(firsts)), lengths)
         places, n_places = tokens + reach * (sentence + 1), len(tokens) + reach * (len(firsts) + 1)
@@ -82,12 +111,12 @@ class TokenGrid:
         return len(self.before)
 
     def indexed(self) -> TokenGrid:
-        """The same for thousands of rules: sorts each column once, so that none is read from end to end any more."""
+        """The same with each column sorted once, which makes `where` fast for thousands of rules."""
         edges = self.edges.items()
         return replace(self, by_value={name: PlacesByValue.of(self.columns[name], edge + 1) for name, edge in edges})
 
     def laid_out(self, values: NDArray[np.generic], edge: int) -> Integers32:
-        """Values of the tokens, of shape `(n_tokens,)`, as values of the places, of shape `(n_places,)`."""
+        """Values of tokens, `(n_tokens,)`, as values of places, `(n_places,)`, with `edge` in the empty ones."""
         return _spread(values, self.places, len(self), edge)
 
     def split(self, row: NDArray[np.generic]) -> list[NDArray[np.generic]]:
@@ -99,8 +128,8 @@ class TokenGrid:
 
         :param tags: of shape `(n_places,)`.
         """
-        # (n_found,): few tokens have a value of a column that is no tag, so those are sought first, the rarest where
-        # that is known; the other conditions look at what is left.
+        # (n_found,): start with the feature condition that holds at the fewest places, as tags are far less
+        # selective; the other conditions filter what is left.
         static = min((c for c in conditions if c[0] != TAG), key=self._most_places, default=None)
         if static is None:
             found = np.flatnonzero(tags == tag)
@@ -119,7 +148,7 @@ class TokenGrid:
         return found
 
     def _most_places(self, condition: Condition) -> int:
-        """No fewer places than meet a condition; the same for all where that is not known."""
+        """An upper bound of the places that meet a condition; 0 for all without an index."""
         column, offsets, value = condition
         return len(offsets) * len(self.by_value[column].places(value)) if self.by_value else 0
 
@@ -127,8 +156,7 @@ class TokenGrid:
         column, offsets, value = condition
         known = self.by_value.get(column)
         hits = np.flatnonzero(self.columns[column] == value) if known is None else known.places(value)
-        # (n_found,) sorted: a place may meet the condition at several of its offsets. An empty place can stand next to
-        # a token that fits.
+        # (n_found,) sorted: a place may meet the condition at several of its offsets. Empty places may match too.
         found = hits - offsets[0] if len(offsets) == 1 else np.unique(np.concatenate([hits - o for o in offsets]))
         inside = found[(found >= 0) & (found < len(self.before))]
         return inside[self.before[inside] >= 0]
@@ -147,7 +175,7 @@ class PlacesByValue:
 
     @classmethod
     def of(cls, column: Integers32, n_values: int) -> PlacesByValue:
-        """Sort the places of a column whose values are below `n_values`."""
+        """Sort the places of a column with values below `n_values`."""
         counts = np.bincount(column, minlength=n_values)
         return cls(np.argsort(column, kind="stable"), np.concatenate([[0], np.cumsum(counts)]))
 
@@ -157,7 +185,7 @@ class PlacesByValue:
 
 
 def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> Integers:
-    """The first token of each stretch in which tokens are neighbours, over all notes."""
+    """The first token of each sentence, line or note, over all notes."""
     offsets = np.cumsum([0, *lengths])
     starts = [
         _STRETCHES[within](table).astype(np.int64) + offset for table, offset in zip(tables, offsets, strict=False)
@@ -172,7 +200,7 @@ _STRETCHES: dict[str, Callable[[FeatureTable], Integers32]] = {
 }
 
 STRETCHES = tuple(_STRETCHES)
-"""Which tokens are neighbours: those of one sentence, of the sentences that share a line, or of one note."""
+"""The stretches within which tokens are neighbours; a line is the sentences that share a line."""
 
 
 def _ids(tables: Sequence[FeatureTable], column: str) -> Integers32:
@@ -181,7 +209,7 @@ def _ids(tables: Sequence[FeatureTable], column: str) -> Integers32:
 
 
 def _spread(values: NDArray[Any], places: Integers, n_places: int, edge: int) -> Integers32:
-    """Values of tokens as values of places, `edge` where there is no token."""
+    """Values of tokens as values of places, with `edge` in the empty ones."""
     row = np.full(n_places, edge, dtype=np.int32)
     row[places] = values
     return row

@@ -4,8 +4,8 @@
     slots.add(keys)       a number for each key, new keys numbered in order of arrival
     slots.find(keys)      the same numbers; -1 for keys that were never added
 
-Linear probing in which all keys of a call take their next step together. Keys are expected to be random bits. A `dict`
-has an object for each key and is asked one key at a time, and `numpy.unique` would sort all keys anew at each call.
+Linear probing, vectorised over the keys of a call, which must be random bits. A `dict` needs an object and a call for
+each key, and `numpy.unique` would sort all keys again at each call.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class HashTable:
         """The number of each key, or -1."""
         found = np.full(len(keys), -1, dtype=np.int64)
         mask = len(self._table) - 1
-        # (n_waiting,): keys that are still sought, and the cell at which each is. A free cell ends its search, and the
-        # cell of another key sends it on to the next one.
+        # (n_waiting,): unresolved keys and the cell that each probes. A free cell ends the search; a cell with another
+        # key moves it to the next one.
         waiting, at = np.arange(len(keys)), self._home(keys)
         while len(waiting):
             number = self._table[at]
@@ -57,7 +57,7 @@ class HashTable:
         self._reserve(self._count + len(keys))
         found = np.empty(len(keys), dtype=np.int64)
         mask = len(self._table) - 1
-        # (n_waiting,): the same, but that a key takes the free cell to which it comes.
+        # (n_waiting,): the same, but a key takes the first free cell.
         waiting, at = np.arange(len(keys)), self._home(keys)
         while len(waiting):
             number = self._table[at]
@@ -71,8 +71,8 @@ class HashTable:
         return found
 
     def _settle(self, waiting: Integers, at: Integers, keys: Keys) -> None:
-        """Give free places to the keys that want them; of several that want the same one, the last gets it."""
-        # (n_waiting,): each writes its own place into the cell; who finds it there afterwards has the cell.
+        """Give free cells to keys; of several keys that want the same one, the last gets it."""
+        # (n_waiting,): each writes its index into the cell; the one that reads it back has the cell.
         self._table[at] = waiting
         winner = self._table[at] == waiting
         n_new = int(winner.sum())
@@ -82,7 +82,7 @@ class HashTable:
         self._count += n_new
 
     def _home(self, keys: Keys) -> Integers:
-        # (n_keys,): the highest bits of the key are the cell where its search begins.
+        # (n_keys,): the search begins at the cell given by the highest bits of the key.
         shift = np.uint64(64 - (len(self._table).bit_length() - 1))
         return (keys >> shift).astype(np.int64)
 
@@ -90,10 +90,10 @@ class HashTable:
         if n_keys > len(self._keys):
             more = np.zeros(n_keys + n_keys // 2 - len(self._keys), dtype=np.uint64)
             self._keys = np.concatenate([self._keys, more])
-        # At least half of the cells are free, so that searches are short; a larger table is filled anew.
+        # At least half of the cells stay free, which keeps searches short; a larger table is filled again.
         if 2 * n_keys > len(self._table):
             self._table = np.full(1 << (2 * n_keys - 1).bit_length(), -1, dtype=np.int32)
-            # (n_waiting,): as in `add`, but that all keys are known to differ.
+            # (n_waiting,): as in `add`, for keys known to differ.
             at, waiting = self._home(self.keys), np.arange(self._count)
             while len(waiting):
                 free = self._table[at] < 0

@@ -3,9 +3,9 @@
     frequent, tags = FrequentTags.learn(tables, gold)
     frequent.tag(unseen)        for each note one tag a token
 
-A token is looked up by its key (what stands before the colon of its line) and its lower-case word, then by the word
-alone; a word that was never seen is outside. The tags for learning rules are counted in the notes of the other patients
-only: with the patient's own notes nearly all of them would be right, and there would be nothing to learn.
+A token is looked up by its key (the words before the colon of its line) and its lower-case word, then by the word
+alone; an unseen word is outside. For learning rules, tags are counted in the notes of other patients only: with the
+patient's own notes nearly all of them would be right, which leaves nothing to learn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TagCounts = defaultdict[Values, Counter[str]]
 
 
 class FrequentTagsState(TypedDict):
-    """What `FrequentTags.to_dict` gives: the columns of each look-up, and for each its rows of values and a tag."""
+    """The columns of each look-up, and its rows of values followed by a tag."""
 
     lookups: list[list[str]]
     tags: list[list[list[str]]]
@@ -36,7 +36,7 @@ class FrequentTagsState(TypedDict):
 class FrequentTags:
     """A table of most frequent tags.
 
-    :param lookups: the columns of each look-up, in the order in which they are tried.
+    :param lookups: the columns of each look-up, in order of preference.
     :param tags: for each look-up, values -> tag.
     """
 
@@ -49,8 +49,8 @@ class FrequentTags:
     ) -> tuple[FrequentTags, list[list[str]]]:
         """Count tags; of equally frequent ones the first in the alphabet is taken.
 
-        :param gold: for each note one tag a token.
-        :returns: the tagger, and the notes' own tags, counted without those of the same patient.
+        :param gold: for each note one tag per token.
+        :returns: the tagger, and tags for these notes, counted without the patient's own notes.
         """
         available = tables[0].space.columns if tables else ()
         lookups = tuple(columns for columns in _LOOKUPS if set(columns) <= set(available))
@@ -77,7 +77,7 @@ class FrequentTags:
         return [OUTSIDE if tag is None else tag for tag in found]
 
     def to_dict(self) -> FrequentTagsState:
-        """JSON-ready; read again by `from_dict`."""
+        """JSON-ready, for `from_dict`."""
         return {
             "lookups": [list(columns) for columns in self.lookups],
             "tags": [[[*values, tag] for values, tag in tags.items()] for tags in self.tags],
@@ -85,7 +85,7 @@ class FrequentTags:
 
     @classmethod
     def from_dict(cls, state: FrequentTagsState) -> FrequentTags:
-        """What `to_dict` gave; :raises ValueError: if it is not that."""
+        """Read the result of `to_dict`; :raises ValueError: for anything else."""
         lookups = tuple(map(tuple, state["lookups"]))
         if len(lookups) != len(state["tags"]):
             raise ValueError("not one table of tags for each look-up")
@@ -108,7 +108,7 @@ def _counts(tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]], colum
 
 
 def _without(counts: TagCounts, own: TagCounts) -> dict[Values, str]:
-    """The most frequent tags of some values when their own counts are taken off."""
+    """The most frequent tags of the values in `own`, less the counts there."""
     rest = {values: counts[values] - of_tag for values, of_tag in own.items()}
     return {values: most_frequent(of_tag) for values, of_tag in rest.items() if of_tag}
 

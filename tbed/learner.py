@@ -1,17 +1,17 @@
-"""Learning rules from errors (Brill 1995), without ever counting anew what a rule did not touch.
+"""Learning rules from errors (Brill 1995), with incremental counts.
 
     settings = LearnerSettings(named_templates("fntbl37"), max_rules=200, min_gain=2)
     learned = learn(Notes(tables, initial, gold), settings)
-    learned.rules                        [Rule("O", "B-AGE", ...), ...], the first one first
+    learned.rules                        [Rule("O", "B-AGE", ...), ...], in order of application
 
 At every wrongly tagged token each template proposes the rule that would correct it. The rule with the highest gain over
-the whole corpus (tokens corrected minus tokens broken) is taken, applied to all tokens at once, and so on. Of rules
-with the same gain the one is taken whose template stands first; then by the tag before, the tag after and the values,
-in the order of their Python literals. This is the order of NLTK's deterministic trainer; its rules are learned exactly.
+the whole corpus (tokens corrected minus tokens broken) is applied to all tokens at once, and so on. Ties go to the
+first template, then by the tag before, the tag after and the values, in the order of their Python literals. This is the
+order of NLTK's deterministic trainer; its rules are learned exactly.
 
-Incremental: after a rule, the counts of candidate rules change only where a token changed, or has a changed token in
-range of a template that looks at tags (Ngai and Florian 2001). NLTK's trainer counts token by token, in sets of
-Python objects; `docs/tbed.md` has the times of both.
+After a rule, the counts of candidate rules change only where a token changed, or has a changed token in range of a
+template that reads tags (Ngai and Florian 2001). NLTK's trainer counts token by token, in sets of Python objects;
+`docs/tbed.md` has the times of both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 from phistack.features.errors import TrainingError
 from phistack.features.reporting import report
-from phistack.tbed.notes import Notes, flat_tags
+from phistack.tbed.grid import Notes, flat_tags
 from phistack.tbed.rules import Rule
 from phistack.tbed.search import RuleSearch, Tagging
 from phistack.tbed.settings import LearnerSettings
@@ -34,11 +34,11 @@ _LOG = logging.getLogger("phistack")
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a run gave.
+    """The result of a run.
 
     :param rules: in order of application.
     :param errors: wrong tokens before the first rule and after each, of length `n_rules + 1`.
-    :param held_out_errors: the same in the held-out notes, and for the rules that were dropped at the end too.
+    :param held_out_errors: the same in the held-out notes, for the rules dropped at the end too.
     """
 
     rules: tuple[Rule, ...] = field(repr=False)
@@ -49,11 +49,8 @@ class Learned:
 def learn(notes: Notes, settings: LearnerSettings, *, held_out: Notes | None = None) -> Learned:
     """Learn rules that turn the initial tags into the gold tags.
 
-    :param notes: with the tags that rules start from, and those that they are to reach.
-    :param settings: where to look for rules, and when to stop.
     :param held_out: notes of other patients; the rules after the one with the fewest errors there are dropped.
-    :raises SettingsError: for a template that names a column that the tables do not have, or tags that are not one
-        a token.
+    :raises SettingsError: if a template names a column that the tables lack, or there is not one tag per token.
     :raises TrainingError: if there are no notes.
     """
     if not notes.tables:

@@ -1,13 +1,13 @@
-"""The table of candidate rules: what each would correct and break, kept up to date as tags change.
+"""The table of candidate rules: the tokens that each would correct and break, kept up to date as tags change.
 
-    context    what a template sees at a token, the token's tag included: a 64-bit key
-    rule       a context and the tag that it should give
+    context    the values that a template reads at a token, the token's tag included: a 64-bit key
+    rule       a context and a new tag
     good       tokens that the rule would correct
     bad        tokens of the context that are right now, which every rule of the context would break
-    score      good - bad, or good alone (an upper bound) while bad is not known
+    score      good - bad, or good alone (an upper bound) while bad is unknown
 
-Only contexts seen at a wrongly tagged token are in the table. The bad counts of most of them are never needed: they are
-counted when a rule's upper bound makes it a candidate for the best, and kept up to date from then on.
+Only contexts of wrongly tagged tokens are in the table. Most bad counts are never needed: they are counted when a
+rule's upper bound makes it a candidate for the best, and kept up to date from then on.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _BARRED = 1 << 30
 class RuleTable:
     """Candidate rules as parallel arrays; a rule's number is its index, and so is a context's.
 
-    Of each rule, `target` is the tag that it gives, and `place`, `view` and `packed` say where and how it was first
-    seen, see `Encoding.conditions`. Invariant: `score[r] == good[r] - bad[context[r]]`, with `bad` 0 while not known.
-    The rules of a context are a chain: `first[context]`, then `following[rule]`, up to -1.
+    `target` is the new tag of each rule; `place`, `view` and `packed` are its first occurrence, see
+    `Encoding.conditions`. Invariant: `score[r] == good[r] - bad[context[r]]`, with `bad` 0 while unknown. The rules of
+    a context are a chain: `first[context]`, then `following[rule]`, up to -1.
 
-    :param target_codes: the random code of each tag that a rule can give, of shape `(n_tags,)`.
+    :param target_codes: the random code of each tag, of shape `(n_tags,)`.
     """
 
     def __init__(self, target_codes: Keys) -> None:
@@ -57,10 +57,10 @@ class RuleTable:
         return self._score[: len(self)]
 
     def add(self, keys: Keys, targets: Integers) -> tuple[Integers, Integers]:
-        """Find or enter the rules with these contexts and targets, which may repeat.
+        """Find or add the rules with these contexts and targets, which may repeat.
 
-        :returns: the rule of each pair, and the index of a pair for each rule that was not there, in order of number;
-            the caller has to set `place`, `view` and `packed` of these.
+        :returns: the rule of each pair, and the index of a pair for each new rule, in order of number; the caller sets
+            `place`, `view` and `packed` of these.
         """
         n_before = len(self)
         rules = self._rules.add(keys + self._target_codes[targets])
@@ -83,8 +83,7 @@ class RuleTable:
         self._first[n_contexts : len(self.contexts)] = -1
         self.context[new], self.target[new] = contexts, targets
         self.good[new], self._score[new] = 0, -self._bad[contexts]
-        # (n_new,): the new rules by context. Those of one context follow each other in its chain, and the last of them
-        # is followed by what the chain held before.
+        # (n_new,): the new rules of a context go to the head of its chain.
         order = np.argsort(contexts, kind="stable")
         chained, of_context = new[order], contexts[order]
         last = np.append(of_context[1:] != of_context[:-1], True)
@@ -98,14 +97,14 @@ class RuleTable:
         return self._rules.find(keys + self._target_codes[targets])
 
     def count_good(self, rules: Integers, change: int) -> None:
-        """Each occurrence of a rule would correct one token more, or less."""
+        """Add `change` to the good count of a rule for each of its occurrences."""
         np.add.at(self.good, rules, np.int32(change))
         np.add.at(self._score, rules, np.int32(change))
 
     def count_bad(self, contexts: Integers, changes: Integers32) -> None:
-        """The contexts, each named once, have so many right tokens more."""
+        """Add changes to the bad counts of distinct contexts."""
         self._bad[contexts] += changes
-        # (n_chains,): one rule of each chain at a time, until all chains are at their end.
+        # (n_chains,): one rule of each chain at a time.
         rules = self._first[contexts]
         while len(rules):
             self._score[rules] -= changes
@@ -114,7 +113,7 @@ class RuleTable:
             rules, changes = rules[ongoing], changes[ongoing]
 
     def bar(self, rule: int) -> None:
-        """Never choose a rule."""
+        """Exclude a rule."""
         self._score[rule] -= _BARRED
 
     def correct(self, rule: int, good: int, bad: int) -> None:

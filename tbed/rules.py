@@ -1,11 +1,11 @@
-"""Rules, and the text file in which they live.
+"""Rules, and the text file that holds them.
 
     O -> B-DOCTOR if lower[-1] = "dr" and short_shape[0] = "Aa"; gain 31, broken 2, example "110-01" at 345
     off B-DATE -> O if tag[1..3] = "I-AGE" and word[-1] = edge
 
 Rules are applied from top to bottom. The file may be edited and reordered; `off` before a rule switches it off, `#` at
-the beginning of a line makes it a comment. Values are JSON strings; `edge` is what lies beyond the sentence. After the
-semicolon stands what was seen in training: the gain, how many tokens the rule broke, and a token that it corrected
+the beginning of a line makes it a comment. Values are JSON strings; `edge` matches positions beyond the sentence. After
+the semicolon comes the record of training: the gain, how many tokens the rule broke, and a token that it corrected
 (document id and offset). `parse_rules(format_rules(rules)) == rules`, and back, code point for code point.
 """
 
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from phistack.features.errors import SettingsError
-from phistack.tbed.atoms import ATOM, TAG, Atom
+from phistack.tbed.templates import ATOM, TAG, Atom
 
 EDGE = None
-"""The value of an atom that looks beyond the sentence."""
+"""The value of a position beyond the sentence."""
 
 Value = str | None
 Example = tuple[str, int]
@@ -38,8 +38,8 @@ class Rule:
 
     :param before: the tag that a token has.
     :param after: the tag that it gets.
-    :param conditions: atoms and the value that each has to have; `EDGE` for beyond the sentence.
-    :param gain: tokens corrected minus tokens broken in training; `None` where not known, as for a rule by hand.
+    :param conditions: atoms and the value that each must have; `EDGE` for beyond the sentence.
+    :param gain: tokens corrected minus tokens broken in training; `None` for a rule written by hand.
     :param broken: tokens broken in training.
     :param example: a token that the rule corrected.
     :param off: the rule is kept but not applied.
@@ -70,7 +70,7 @@ class Rule:
         return max((max(abs(atom.first), abs(atom.last)) for atom, _ in self.conditions), default=0)
 
     def __str__(self) -> str:
-        """The rule as it stands in the file, without its training record."""
+        """The rule as in the file, without its training record."""
         change = f"{self.before} -> {self.after}"
         conditions = " and ".join(f"{atom} = {_literal(value)}" for atom, value in self.conditions)
         return f"{change} if {conditions}" if conditions else change
@@ -83,11 +83,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A file of rules.
-
-    :param rules: from top to bottom, with those that are off.
-    :param ending: comment lines after the last rule.
-    """
+    """The rules of a file, those that are off included, and the comment lines after the last one."""
 
     rules: tuple[Rule, ...] = field(repr=False)
     ending: tuple[str, ...] = field(default=(), repr=False)
@@ -250,8 +246,3 @@ class _LineParser:
     def _fail(self, message: str, at: int | None = None) -> NoReturn:
         column = (self.at if at is None else at) + 1
         raise SettingsError(f"{self.where}, column {column}: {message}")
-
-
-def header(lines: Iterable[str]) -> tuple[str, ...]:
-    """Lines of prose as comment lines."""
-    return tuple(f"# {line}" for line in lines)

@@ -1,11 +1,11 @@
-"""The state of one run of the learner: the tags as they are after the rules so far, and the rules that could follow.
+"""The state of one run of the learner: the tags after the rules so far, and the candidate rules.
 
     search = RuleSearch(settings, Notes(tables, initial, gold), ids)
     while (found := search.best()) is not None:
         rule = search.apply(*found)
 
-Applying a rule changes tags, and with them the counts of the candidate rules at the changed tokens, and at those
-neighbours for which some template looks at the tag of a changed token. Nothing else is counted again.
+Applying a rule changes the counts of the candidate rules at the changed tokens, and at those neighbours for which some
+template reads the tag of a changed token. Nothing else is counted again.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers, Integers32
-from phistack.tbed.atoms import TAG, Atom
 from phistack.tbed.encoding import Encoding
-from phistack.tbed.grid import Condition, TokenGrid
+from phistack.tbed.grid import Condition, Notes, TokenGrid, flat_tags
 from phistack.tbed.hash_table import Keys
-from phistack.tbed.notes import Notes, flat_tags
 from phistack.tbed.rule_table import RuleTable
 from phistack.tbed.rules import EDGE, Example, Rule
 from phistack.tbed.settings import LearnerSettings
+from phistack.tbed.templates import TAG, Atom
 
 BestRule = tuple[list[Condition], int, int]
 """Conditions, the tag before and the tag after, all as ids."""
 
 
 class Tagging:
-    """Notes on a grid, with the tags that they have now and should have.
+    """Notes on a grid, with their current and their gold tags.
 
-    :param settings: says what is looked at, and which tokens are neighbours.
     :param ids: tag -> id, for all tags that occur.
     """
 
@@ -46,11 +44,11 @@ class Tagging:
 
     @property
     def n_errors(self) -> int:
-        """The number of tokens whose tag is wrong now."""
+        """The number of wrong tags."""
         return int((self.tags != self.gold).sum())
 
     def apply_elsewhere(self, conditions: Sequence[Condition], before: int, after: int) -> int:
-        """Apply a rule and nothing else; the errors that are left come back."""
+        """Apply a rule of another search; returns the number of errors left."""
         self.tags[self.grid.where(conditions, self.tags, before)] = after
         return self.n_errors
 
@@ -70,8 +68,7 @@ class RuleSearch(Tagging):
         self._min_groups = min(settings.min_groups, len(groups))
         self.encoding = Encoding(self.grid, templates, self.tags, len(ids), edges=settings.edges)
         self.table = RuleTable(self.encoding.target_codes)
-        # (n_templates,) and (n_views,): only views with a tag atom see that a neighbour's tag has changed, at
-        # `_tag_offsets`.
+        # (n_templates,) and (n_views,): only views with a tag atom depend on the tags of neighbours.
         looks_at_tags = np.array([any(atom.column == TAG for atom in t.atoms) for t in templates])
         looking = looks_at_tags[self.encoding.views.template]
         self._looking_views, self._looking_numbers = self.encoding.views.part(looking), np.flatnonzero(looking)
@@ -88,8 +85,7 @@ class RuleSearch(Tagging):
             best = int(self.table.score.max(initial=0))
             if best < self.settings.min_gain:
                 return None
-            # (n_equal,): a score is an upper bound while the context is not known, so those are counted before one is
-            # chosen.
+            # (n_equal,): the score of an unknown context is an upper bound, so those are counted first.
             equals = np.flatnonzero(self.table.score == best)
             unknown = equals[~self.table.known[self.table.context[equals]]]
             if len(unknown):
@@ -102,9 +98,8 @@ class RuleSearch(Tagging):
                 return conditions, before, after
 
     def _holds_good(self, rule: int, conditions: Sequence[Condition], before: int, after: int) -> bool:
-        """Whether a rule gains what the table says, which fails where two contexts share a key, in groups enough."""
-        # (n_found,): all tokens that the rule would change; of these it corrects some, breaks some and moves the
-        # others.
+        """Whether a rule has the gain of the table (not if two contexts share a key), in enough groups."""
+        # (n_found,): all tokens that the rule would change.
         places = self.grid.where(conditions, self.tags, before)
         corrected, n_broken = places[self.gold[places] == after], int((self.gold[places] == before).sum())
         if len(corrected) - n_broken != self.table.score[rule]:
@@ -119,7 +114,7 @@ class RuleSearch(Tagging):
         return np.searchsorted(self._ends, np.searchsorted(self.grid.places, places), side="right")
 
     def apply(self, conditions: Sequence[Condition], before: int, after: int) -> Rule:
-        """Apply a rule, bring the table up to date, and put the rule into names."""
+        """Apply a rule and update the table; returns the rule with the names of its tags and values."""
         places = self.grid.where(conditions, self.tags, before)
         corrected, n_broken = places[self.gold[places] == after], int((self.gold[places] == before).sum())
         self._change(places, after)
@@ -139,7 +134,7 @@ class RuleSearch(Tagging):
         return table.document.id, int(table.offsets[0][token - int(self._ends[note]) + len(table)])
 
     def _enter_errors(self) -> None:
-        """Enter the rules that would correct a token that is wrong now."""
+        """Add the rules that would correct a token that is wrong now."""
         wrong = np.flatnonzero(self.tags != self.gold)
         views = self.encoding.views
         for template in range(len(self.settings.templates)):
@@ -148,8 +143,8 @@ class RuleSearch(Tagging):
             self._add_good(keys, counts, wrong, np.flatnonzero(chosen))
 
     def _add_good(self, keys: Keys, counts: NDArray[np.bool_], places: Integers, view_numbers: Integers) -> None:
-        """Rules that would correct these wrong tokens have one good token more; new ones are entered."""
-        # (n_seen,): place and view of each context that counts; what it should become is the gold tag of the place.
+        """Count these wrong tokens for the rules that would correct them, adding new rules."""
+        # (n_seen,): place and view of each context that counts; its target is the gold tag of the place.
         row, column = np.nonzero(counts)
         targets = self.gold[places[row]].astype(np.int64)
         rules, source = self.table.add(keys[row, column], targets)
@@ -160,12 +155,11 @@ class RuleSearch(Tagging):
         self.table.count_good(rules, 1)
 
     def _count_all_bad(self) -> None:
-        """Count what the rules break that have good tokens enough, in one pass over the corpus."""
+        """Count the bad tokens of rules with enough good ones, in one pass over the corpus."""
         promising = np.flatnonzero(self.table.good[: len(self.table)] >= self.settings.min_gain)
         contexts = np.unique(self.table.context[promising]).astype(np.int64)
         keys = self.table.contexts.keys[contexts]
-        # (2**bits,): whether a key with these highest bits is wanted. That sorts out nearly all keys of the corpus, so
-        # that few have to be looked up in the hash table.
+        # (2**bits,): whether a key with these highest bits is wanted; this filters out most keys before the look-up.
         bits = max(10, min(26, (16 * len(keys)).bit_length()))
         shift = np.uint64(64 - bits)
         wanted = np.zeros(1 << bits, dtype=np.bool_)
@@ -178,8 +172,8 @@ class RuleSearch(Tagging):
         self.table.count_bad(contexts, counts[contexts].astype(np.int32))
 
     def _count_bad_of(self, rules: Integers) -> None:
-        """Count what some rules break, each by itself."""
-        # (n_contexts,): the rules of a context break the same tokens, so one of them stands for all.
+        """Count the bad tokens of some rules, one context at a time."""
+        # (n_contexts,): the rules of a context break the same tokens, so one of them is enough.
         contexts, firsts = np.unique(self.table.context[rules], return_index=True)
         bad = np.zeros(len(contexts), dtype=np.int32)
         for i, rule in enumerate(rules[firsts].tolist()):
@@ -215,8 +209,8 @@ class RuleSearch(Tagging):
         return self.tables[0].space.values(column)[value] if value < self.grid.edges[column] else EDGE
 
     def _change(self, places: Integers, after: int) -> None:
-        """Change the tags of some places, and the counts of all rules that see them."""
-        # (n_places,) what changes, and (n_near,) tokens with a changed tag in range of a template that looks at tags.
+        """Change the tags of some places, and the counts of the rules there and at their neighbours."""
+        # (n_places,) what changes, and (n_near,) tokens with a changed tag in range of a template that reads tags.
         near = np.unique((places[:, None] + self._tag_offsets).ravel())
         near = np.setdiff1d(near[self.grid.before[near] >= 0], places, assume_unique=True)
         at_places, at_near = (places, self.encoding.views), (near, self._looking_views)
@@ -228,13 +222,13 @@ class RuleSearch(Tagging):
         self.encoding.retag(places, after)
         new, counts = self.encoding.keys_at(*at_places)
         new_near, counts_near = self.encoding.keys_at(*at_near)
-        # Of the neighbours only what they see differently is counted again.
+        # Of the neighbours only changed contexts are counted again.
         moved = (old_near != new_near) | (counted_near != counts_near)
         counted_near &= moved
         counts_near &= moved
         right_now = self.gold[places] == after
-        # A context of a wrong token is a good token for the rule to its gold tag, one of a right token a bad one for
-        # all of its rules: the old ones are taken off, the new ones are added.
+        # A wrong token is good for the rule to its gold tag, a right one is bad for all rules of its context: subtract
+        # the old ones, add the new ones.
         self._remove_good(old, counted & ~right[:, None], places)
         self._remove_good(old_near, counted_near & ~right_near[:, None], near)
         self._change_bad(
@@ -253,7 +247,7 @@ class RuleSearch(Tagging):
         self.table.count_good(self.table.find(keys[row, column], self.gold[places[row]].astype(np.int64)), -1)
 
     def _change_bad(self, changes: Sequence[tuple[Keys, int]]) -> None:
-        # (n_changes,) +1 and -1 for contexts that may repeat; each context that is known is counted once, by its sum.
+        # (n_changes,) +1 and -1 for contexts that may repeat; summed by known context.
         keys = np.concatenate([keys for keys, _ in changes])
         contexts = self.table.contexts.find(keys)
         steps = np.repeat([step for _, step in changes], [len(keys) for keys, _ in changes])

@@ -1,7 +1,4 @@
-"""The settings of the search for rules.
-
-LearnerSettings(named_templates("fntbl37"), max_rules=200, min_gain=2)
-"""
+"""The settings of the rule learner: `LearnerSettings(named_templates("fntbl37"), max_rules=200, min_gain=2)`."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ _LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1, "patience": 1}
 class LearnerSettings:
     """How to learn rules.
 
-    :param templates: the conditions that rules may have.
-    :param max_rules: learn no more rules than this.
+    :param templates: of the conditions that rules may have.
+    :param max_rules: the most rules to learn.
     :param min_gain: stop when the best rule gains less; at least 1.
-    :param min_groups: a rule has to correct tokens in the notes of so many patients; if there are fewer, of all.
-    :param edges: whether rules may ask for what lies beyond the sentence; NLTK's cannot.
+    :param min_groups: a rule must correct tokens in the notes of this many patients, or of all if there are fewer.
+    :param edges: whether conditions may match positions beyond the sentence; NLTK's cannot.
     :param within: which neighbours a token has: those of its `sentence`, `line` or `note`.
-    :param patience: with held-out notes, stop after so many rules in a row without fewer errors there than ever before.
+    :param patience: with held-out notes, stop after this many rules without a new minimum of errors there.
     :raises SettingsError: for settings that cannot work.
     """
 

@@ -1,12 +1,12 @@
-"""Applying rules to tags, all tokens of all given notes at once.
+"""Applying rules to the tags of notes, and counting what each rule corrects and breaks.
 
-    tagger = Tagger(rules)
-    tagged = tagger.tag(tables, initial)
-    tagged[0].tags         ["O", "B-DOCTOR", ...]
-    tagged[0].changed_by   [0, 12, ...]: the number of the rule that changed the tag last, 0 for none
+    tagged = Tagger(rules).tag(tables, initial)
+    tagged[0].tags                       ["O", "B-DOCTOR", ...]
+    tagged[0].changed_by                 [0, 12, ...]: the number of the rule that changed the tag last, 0 for none
+    score_rules(rules, notes)[0].gain    tokens corrected minus tokens broken by this rule, in these notes
 
-Rules are numbered from 1, those that are off included. One rule is applied to all tokens before the next one; it never
-sees what it changed itself.
+Rules are numbered from 1, those that are off included. Each rule is applied to all tokens at once, and never sees its
+own changes.
 """
 
 from __future__ import annotations
@@ -18,19 +18,14 @@ import numpy as np
 
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureTable
-from phistack.tbed.atoms import TAG
-from phistack.tbed.grid import Condition, TokenGrid
-from phistack.tbed.notes import TagSequences, flat_tags
+from phistack.tbed.grid import Condition, Notes, TagSequences, TokenGrid, flat_tags
 from phistack.tbed.rules import EDGE, Rule
+from phistack.tbed.templates import TAG
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """The tags of one note after the rules.
-
-    :param tags: one a token.
-    :param changed_by: for each token the number of the rule that changed its tag last, or 0.
-    """
+    """The tags of one note after the rules, and for each token the number of the rule that changed it last, or 0."""
 
     tags: list[str] = field(repr=False)
     changed_by: list[int] = field(repr=False)
@@ -48,15 +43,13 @@ class Tagger:
     within: str = "sentence"
 
     def tag(self, tables: Sequence[FeatureTable], initial: TagSequences) -> list[Tagged]:
-        """Correct initial tags.
+        """Correct the initial tags of notes.
 
-        :param tables: the notes.
-        :param initial: for each note one tag a token.
-        :raises SettingsError: if a rule names a column that the tables do not have, or the tags are not one a token.
+        :raises SettingsError: if a rule names a column that the tables lack, or there is not one tag per token.
         """
         ids: dict[str, int] = {}
         starting = flat_tags(tables, initial, ids)
-        application = Application(self.rules, tables, starting, ids, self.within)
+        application = _Application(self.rules, tables, starting, ids, self.within)
         changed_by = np.zeros(len(application.grid), dtype=np.int32)
         for number, places, after in application:
             application.tags[places] = after
@@ -69,13 +62,54 @@ class Tagger:
         ]
 
 
-class Application:
+@dataclass(frozen=True, slots=True)
+class RuleScore:
+    """What one rule did to tagged notes, after all rules before it.
+
+    :param number: its place in the file, from 1.
+    :param corrected: tokens that became right.
+    :param broken: tokens that were right before.
+    :param moved: tokens that were wrong and still are.
+    """
+
+    number: int
+    corrected: int = 0
+    broken: int = 0
+    moved: int = 0
+
+    @property
+    def gain(self) -> int:
+        """Tokens corrected minus tokens broken."""
+        return self.corrected - self.broken
+
+
+def score_rules(rules: Sequence[Rule], notes: Notes, *, within: str = "sentence") -> list[RuleScore]:
+    """What each rule adds on annotated notes; rules that are off, or change nothing, count zero.
+
+    :param within: which neighbours a token has, as in learning.
+    :raises SettingsError: if a rule names a column that the tables lack, or there is not one tag per token.
+    """
+    ids: dict[str, int] = {}
+    gold_tags = flat_tags(notes.tables, notes.gold, ids)
+    initial = flat_tags(notes.tables, notes.initial, ids)
+    application = _Application(rules, notes.tables, initial, ids, within)
+    gold = application.grid.laid_out(gold_tags, len(ids))
+    scores = [RuleScore(number) for number in range(1, len(rules) + 1)]
+    for number, places, after in application:
+        before = application.tags[places]
+        corrected, broken = int((gold[places] == after).sum()), int((gold[places] == before).sum())
+        scores[number - 1] = RuleScore(number, corrected, broken, len(places) - corrected - broken)
+        application.tags[places] = after
+    return scores
+
+
+class _Application:
     """One run of rules over a grid; iterating gives (number of the rule, places, id of the new tag).
 
-    Who iterates changes `tags` at these places before the next step.
+    The caller changes `tags` at these places before the next step.
 
     :param tags: ids of the initial tags, of shape `(n_tokens,)`.
-    :param ids: tag -> id; the tags of the rules are entered.
+    :param ids: tag -> id; the tags of the rules are added.
     """
 
     def __init__(

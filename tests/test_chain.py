@@ -13,19 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from phistack.features.arrays import Floats, Integers
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.tags import decode
-from phistack.submodels.chain import lattice
 from phistack.submodels.chain.candidates import batches, propose
 from phistack.submodels.chain.crf import Chain
-from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.chain.lattice import Lattice, viterbi
 from phistack.submodels.chain.lines import Lines
 from phistack.submodels.chain.spans import spans_of
-from phistack.submodels.chain.viterbi import viterbi, viterbi_among
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")
@@ -181,30 +178,8 @@ def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int]
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
     every_tag = np.tile(np.arange(len(BIOES)), (int(bounds[-1]), 1))
-    searched = viterbi_among(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
+    searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
     assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == searched.tolist()
-
-
-def test_a_long_line_is_not_searched_tag_by_tag(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best path of a long line is improbable, so that a few tags never settle it."""
-    case, looked_at = Case.drawn(1, 600, "BIOES", constrained=True, scale=1.0), []
-
-    def among(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
-        looked_at.append(kept.shape[1])
-        return viterbi_among(chain, emissions, lines, kept)
-
-    monkeypatch.setattr(lattice, "viterbi_among", among)
-    Lattice.over(case.chain, case.emissions).best_path()
-    assert looked_at == [4]
-
-
-@given(CASES)
-@settings(max_examples=40, deadline=None)
-def test_the_search_among_all_tags_is_the_same_whether_or_not_few_lead_to_some(case: Case) -> None:
-    lines, n_tokens = Lines.of(None, len(case.emissions)), len(case.emissions)
-    every_tag = np.tile(np.arange(len(case.chain.tags)), (n_tokens, 1))
-    searched = viterbi_among(case.chain, case.emissions, lines, every_tag)
-    assert viterbi(case.chain, case.emissions, lines).tolist() == searched.tolist()
 
 
 def test_a_sentence_without_tokens() -> None:

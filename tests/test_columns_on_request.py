@@ -10,9 +10,9 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.installed import installed_column
+from phistack.features.columns.on_request import FREQUENCY
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.word_frequency import FREQUENCY
 from phistack.features.documents import Document
 from phistack.features.errors import PackageError
 from phistack.submodels.base import new_submodel

@@ -20,6 +20,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.plain_view import plain_text
 from phistack.features.saved_files import SavedFiles
+from phistack.features.tags import decode
 
 NOTE = (
     "\ufeffNombre: Ana.\r\nApellidos: Medina Prado.\r\nEdad: 70 años Sexo: M.\r\nANTECEDENTES\r\nLa Sra. Medina fuma."
@@ -192,7 +193,7 @@ def test_an_empty_note_has_an_empty_table(space: FeatureSpace) -> None:
     table = space.table(Document("3-02", ""))
     assert table.ids.shape == (0, len(space.columns))
     assert table.sentences.tolist() == [0]
-    assert table.tags() == [] and table.spans([]) == []
+    assert table.tags() == []
 
 
 def test_a_space_fitted_to_no_notes_reads_notes() -> None:
@@ -205,7 +206,11 @@ def test_gold_tags_and_back(space: FeatureSpace) -> None:
     for scheme in ("BIO", "BIOES"):
         counts: Counter[str] = Counter()
         table = space.table(NOTES[0])
-        found = table.spans(table.tags(scheme=scheme, counts=counts), scheme=scheme)
+        starts, ends = table.offsets
+        found = [
+            Span(int(starts[first]), int(ends[last - 1]), label)
+            for first, last, label in decode(table.tags(scheme=scheme, counts=counts), scheme=scheme)
+        ]
         assert tuple(map(table.view.in_note, found)) == SPANS
         assert not +counts
 
@@ -223,7 +228,7 @@ def test_a_saved_space_stems_the_words_that_training_had_not(
 
     note = Document("3-01", "APELLIDOS Ana fumando antecedentes Apellido FUMANDO fumar")
     expected = space.table(note).column(STEM).tolist()
-    monkeypatch.setattr("phistack.features.columns.word_ids.word_column", lambda name, language: stem)
+    monkeypatch.setattr("phistack.features.columns.reader.word_column", lambda name, language: stem)
     assert again.table(note).column(STEM).tolist() == expected
     assert asked == ["fumando", "apellido", "fumar"]
 

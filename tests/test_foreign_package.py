@@ -260,7 +260,7 @@ def test_a_changed_package_is_other_code(packages: Callable[..., None], tmp_path
             {"extra": ("bad",)},
             "registers as the feature column bad is no column of phistack.features.columns.installed",
         ),
-        ({"extra": ("Upper",)}, "its name is none"),
+        ({"extra": ("Upper",)}, "its name is not made of small letters"),
     ],
 )
 def test_a_column_that_cannot_be_is_one_sentence(

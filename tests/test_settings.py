@@ -112,7 +112,7 @@ def test_a_kind_that_the_name_tells_changes_nothing() -> None:
         ({"x" * 41: {"kind": "crf"}}, "up to 40"),
         ({"crf": {}, "CRF": {"kind": "crf"}}, "upper and lower case"),
         ({"regex": {"kind": "crf"}}, "the name of one kind"),
-        ({"second": {}}, "a name of your own needs a kind"),
+        ({"second": {}}, "a submodel with a new name needs a kind"),
         ({"second": {"kind": "crf.v9"}}, "the submodel kind crf.v9 is not installed"),
         ({"second": {"kind": "crf", "colour": 1}}, "the submodel second has no setting colour"),
         ({"crf": 3}, "must be a table"),

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
-from phistack.tbed.atoms import TAG
 from phistack.tbed.grid import TokenGrid
+from phistack.tbed.templates import TAG
 
 
 def _grid(*texts: str) -> TokenGrid:

@@ -21,15 +21,13 @@ from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError, TrainingError
-from phistack.tbed.atoms import Atom
+from phistack.tbed.grid import Notes
 from phistack.tbed.initial_tagger import FrequentTags
 from phistack.tbed.learner import Learned, learn
-from phistack.tbed.notes import Notes
-from phistack.tbed.report import describe, score_rules
 from phistack.tbed.rules import Rule, parse_rules
 from phistack.tbed.settings import LearnerSettings
-from phistack.tbed.tagger import Tagger
-from phistack.tbed.templates import RuleTemplate, named_templates, read_templates
+from phistack.tbed.tagger import Tagger, score_rules
+from phistack.tbed.templates import Atom, RuleTemplate, named_templates, read_templates
 
 MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"
 WORDS_ONLY = FeatureSettings(without=tuple(group for group in COLUMN_GROUPS if group != "words"), split_lines=True)
@@ -219,9 +217,9 @@ def test_a_rule_has_a_record_that_people_can_follow() -> None:
     notes = doctors()
     learned = learn(notes, LearnerSettings(read_templates("word[-1]\nword[0]"), min_gain=1))
     assert str(learned.rules[0]) == 'O -> B-DOCTOR if word[-1] = "dr"'
-    row = describe(learned.rules)[0]
-    assert (row.number, row.gain, row.broken, row.example, row.off) == (1, 2, 1, ("note-0", 11), False)
-    assert row.sentence == 'O becomes B-DOCTOR where the word before is "dr"'
+    rule = learned.rules[0]
+    assert (rule.gain, rule.broken, rule.example, rule.off) == (2, 1, ("note-0", 11), False)
+    assert rule.sentence() == 'O becomes B-DOCTOR where the word before is "dr"'
     assert learned.errors[:2] == (3, 1)
 
 

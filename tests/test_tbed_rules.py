@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.features.errors import SettingsError
-from phistack.tbed.atoms import Atom
 from phistack.tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
+from phistack.tbed.templates import TEMPLATES, Atom, RuleTemplate, named_templates, read_templates, restricted
 
 COLUMNS = ("word", "lower", "key")
 TAGS = ("O", "B-AGE", "I-AGE", "B-DOCTOR")

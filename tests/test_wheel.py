@@ -94,7 +94,7 @@ from phistack.ensemble.command_line.app import main
 from phistack.ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
 from phistack.ensemble.papers.options import PAPERS
 from phistack.ensemble.papers.reproduction import published
-from phistack.submodels.crf.cross_files import CROSSES, named_crosses
+from phistack.submodels.crf.templates import CROSSES, named_crosses
 from phistack.submodels.regex.token_tagger import TOKEN_PATTERNS, TokenTagger
 from phistack.tbed.templates import TEMPLATES, named_templates
 assert Path(phistack.__file__).is_relative_to(sys.path[0])

@@ -22,8 +22,8 @@ from phistack.features.formats import USUAL_READER, Reader
 from phistack.features.regular_files import read_regular
 from phistack.features.writing import refuse_taken, write_new
 from phistack.submodels.tbed.submodel import TbedSubmodel
-from phistack.tbed.report import RuleScore, describe, score_rules
 from phistack.tbed.rules import format_rules
+from phistack.tbed.tagger import RuleScore, score_rules
 
 
 def print_rules(
@@ -44,12 +44,12 @@ def print_rules(
     columns = ["", "rule", "gain", "broken", "example"]
     for name in [*columns, "corrects", "breaks"] if scores else columns:
         table.add_column(name, justify="left" if name in ("rule", "example") else "right", overflow="fold")
-    for row in describe(rules):
-        sentence = Text(row.sentence + (" (switched off)" if row.off else ""))
-        example = Text(f"{row.example[0]}:{row.example[1]}" if row.example else "")
-        gain = "" if row.gain is None else str(row.gain)
-        new = [str(value) for value in _counts(scores[row.number - 1])] if scores else []
-        table.add_row(str(row.number), sentence, gain, str(row.broken), example, *new)
+    for number, rule in enumerate(rules, 1):
+        sentence = Text(rule.sentence() + (" (switched off)" if rule.off else ""))
+        example = Text(f"{rule.example[0]}:{rule.example[1]}" if rule.example else "")
+        gain = "" if rule.gain is None else str(rule.gain)
+        new = [str(scores[number - 1].corrected), str(scores[number - 1].broken)] if scores else []
+        table.add_row(str(number), sentence, gain, str(rule.broken), example, *new)
     console.print(table)
     if scores:
         harmful = [str(score.number) for score in scores if score.gain < 0]
@@ -111,7 +111,3 @@ def _scores(engine: Engine, tbed: TbedSubmodel, path: Path, reader: Reader) -> l
     corpus = reader.read(path, label_set=engine.label_set)
     notes = tbed.notes(engine.space.tables(corpus.documents))
     return score_rules(tbed.rules_.rules, notes, within=tbed.within)
-
-
-def _counts(score: RuleScore) -> tuple[int, int]:
-    return score.corrected, score.broken

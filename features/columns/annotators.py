@@ -1,4 +1,4 @@
-"""Which other program tags a column: parts of speech and general named entities.
+"""The choice of a tagger for parts of speech and general named entities.
 
     annotators_of(pos="nltk", ner="nltk")                      NLTK's English tagger and named-entity chunker
     annotators_of(pos="", ner="http://localhost:9000")         a CoreNLP server's named entities
@@ -6,8 +6,7 @@
     installed_tagger("nl", "pos")                              "spacy:nl_core_news_sm", if that is installed
     refuse_other_languages("es", pos="nltk", ner="")           raises: NLTK's taggers know English only
 
-Data or a server that is not there is an error that names the command which fetches or starts it, and never an empty
-column: a model must not meet other features than those it was trained with.
+A missing tagger is an error and never an empty column: a model must get the features it was trained with.
 """
 
 from __future__ import annotations
@@ -15,27 +14,32 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 
-from phistack.features.columns.annotator import WITHOUT, Annotator
-from phistack.features.columns.corenlp_annotator import CoreNlpAnnotator
-from phistack.features.columns.nltk_annotators import NltkAnnotator, NltkEntities
-from phistack.features.columns.spacy_annotator import SpacyAnnotator, is_path
+from phistack.features.columns.taggers import (
+    WITHOUT,
+    Annotator,
+    CoreNlpAnnotator,
+    NltkAnnotator,
+    NltkEntities,
+    SpacyAnnotator,
+    is_path,
+)
 from phistack.features.errors import SettingsError
 from phistack.features.extras import how_to_install
 
 _NLTK, _SPACY = "nltk", "spacy"
 INSTALLED = "installed"
-"""The setting that takes what is there for the language: a pipeline of spaCy, or else NLTK."""
+"""The setting for the installed tagger of the language: a pipeline of spaCy, or else NLTK."""
 
 _PIPELINES = {
     "de": "de_core_news_sm", "en": "en_core_web_sm", "es": "es_core_news_sm", "fr": "fr_core_news_sm",
     "nl": "nl_core_news_sm", "sv": "sv_core_news_sm",
 }  # fmt: skip
-"""Language -> the usual pipeline of spaCy, which is a package of this name."""
+"""Language -> the package of its usual pipeline of spaCy."""
 _PIPELINE = re.compile(r"[a-z]{2,3}_[a-z0-9]+_[a-z0-9_]+")
 
 
 def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
-    """The annotators that settings ask for.
+    """The annotators of settings.
 
     :param pos: empty for none, `nltk`, `spacy:` and the name of a pipeline, or the URL of a CoreNLP server.
     :param ner: likewise.
@@ -60,9 +64,9 @@ def _annotator(column: str, given: str) -> Annotator:
 
 
 def installed_tagger(language: str, column: str) -> str:
-    """The setting for what is installed for a language; :raises SettingsError: if nothing is, saying what to do.
+    """The setting for the installed tagger of a language; :raises SettingsError: if there is none.
 
-    :param column: `pos` or `ner`, the setting.
+    :param column: `pos` or `ner`.
     """
     pipeline = _PIPELINES.get(language, "")
     if pipeline and find_spec(_SPACY) is not None and find_spec(pipeline) is not None:
@@ -77,7 +81,7 @@ def installed_tagger(language: str, column: str) -> str:
 
 
 def refuse_other_languages(language: str, *, pos: str, ner: str) -> None:
-    """See that the taggers know the language of the notes; :raises SettingsError: if not, with what to do."""
+    """Check that the taggers support the language of the notes; :raises SettingsError: if one does not."""
     for given, annotator in zip(filter(None, (pos, ner)), annotators_of(pos, ner), strict=True):
         if annotator.language not in ("", language):
             raise SettingsError(

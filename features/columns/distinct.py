@@ -1,11 +1,11 @@
-"""Strings numbered as they come, so that what depends on a string alone is found out once for each distinct one.
+"""Distinct strings, numbered in order, to compute functions of a string once for each of them.
 
     words = Distinct()
     words.numbers(["Ann", "saw", "Ann"])                   [0, 1, 0]
-    words.of_each("length", lambda new: map(len, new))     [3, 3]: what the function says of the numbers 0, 1, ...
+    words.of_each("length", lambda new: map(len, new))     [3, 3]: the results for the numbers 0, 1, ...
     words.mapped("lower", str.lower)                       ([0, 1], ["ann", "saw"]): the same for a function to strings
 
-Held in memory only, and bounded: who fills such a table starts a new one when it is `full`.
+In memory only; the owner of a `full` table replaces it by a new one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from phistack.features.arrays import Integers32
 
 Coded = tuple[Integers32, list[str]]
-"""Codes, one a token, and the strings that the codes 0, 1, 2, ... stand for."""
+"""Codes, one per token, and the strings of the codes 0, 1, 2, ..."""
 
 _FULL = 1 << 16
 
 
 class _StringNumbers(dict[str, int]):
-    """String -> number; a string that is asked for the first time gets the next one."""
+    """String -> number; an unknown string gets the next number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _StringNumbers(dict[str, int]):
 
 
 class Distinct:
-    """Distinct strings in the order in which they came."""
+    """Distinct strings in order of arrival."""
 
     def __init__(self) -> None:
         self._numbers = _StringNumbers()
@@ -53,7 +53,7 @@ class Distinct:
 
     @property
     def full(self) -> bool:
-        """Whether there are so many strings that a new table should be started."""
+        """Whether the table should be replaced by a new one."""
         return len(self) > _FULL
 
     def numbers(self, strings: Iterable[str]) -> Integers32:
@@ -61,14 +61,14 @@ class Distinct:
         return np.fromiter(map(self._numbers.__getitem__, strings), dtype=np.int32)
 
     def find(self, string: str) -> int:
-        """The number of a string; -1 if it never came."""
+        """The number of a string; -1 if unknown."""
         return self._numbers.get(string, -1)
 
     def of_each(self, question: str, function: Callable[[list[str]], Iterable[int]]) -> Integers32:
-        """What a function says of every string, of shape `(n_distinct,)`.
+        """The results of a function for all strings, of shape `(n_distinct,)`.
 
-        :param question: names the function.
-        :param function: from strings to a number for each; it is asked for those that came since it was last asked.
+        :param question: a name for the function.
+        :param function: from strings to one number each; called with the strings added since the last call.
         """
         known = self._answers.get(question)
         n_known = 0 if known is None else len(known)
@@ -78,7 +78,7 @@ class Distinct:
         return known
 
     def mapped(self, question: str, function: Callable[[str], str]) -> Coded:
-        """The string that a function makes of every string, as codes of shape `(n_distinct,)`."""
+        """The string results of a function for all strings, as codes of shape `(n_distinct,)`."""
         results = self._mapped.setdefault(question, Distinct())
         codes = self.of_each(f"mapped {question}", lambda new: map(results._numbers.__getitem__, map(function, new)))
         return codes, results.strings

@@ -1,11 +1,11 @@
-"""Lists of names, places and dates, and where a note's tokens match them.
+"""Gazetteers of names, places and dates, and their matches in notes.
 
     gazetteers = Gazetteers.of_language("es")
     gazetteers.column("city", Layout.of(["vive en San Sebastián"]))     codes of "", "", "B", "I"
 
-Names, cities, regions and occupations are those of Faker's providers, countries, months and weekdays those of the
-Unicode CLDR as Babel holds it; only the words for relatives are a table of ours. A trained engine keeps the lists it
-was trained with, so that a newer Faker changes nothing. Upper case and accents do not count: `Jose` matches `José`.
+Names, cities, regions and occupations come from Faker's providers, countries, months and weekdays from the Unicode CLDR
+(by Babel), the words for relatives from a table of ours. A trained engine keeps its lists, so a newer Faker changes
+nothing. Case and accents are ignored: `Jose` matches `José`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LOCALES: Mapping[str, tuple[str, ...]] = {
     "pt": ("pt_BR", "pt_PT"),
     "sv": ("sv_SE",),
 }
-"""Language -> the locales of Faker whose lists are joined."""
+"""Language -> locales of Faker, whose lists are joined."""
 
 FAKER_TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "first_name": ("person", ("first_names", "first_names_female", "first_names_male")),
@@ -65,12 +65,12 @@ que sin sobre sus una uno aber auf aus bei das dem den der des die ein eine mit 
 niet voor zijn att det ett for har inte med och som till var avec dans est les mais par pas pour sur une che della gli
 nel non per sono uma com dos nas nos sem
 """
-"""Words too common to be an entry by themselves, without accents."""
+"""Words too common to be an entry alone, without accents."""
 
 _BEGIN, _INSIDE = 1, 2
 _ALONE, _FIRST, _SECOND = 1, 2, 4
 _ROLE_BITS = 3
-# What a word can be in an entry: all of it, or the first or second of several words.
+# The role of a word in an entry: all of it, or the first or second of several words.
 
 
 Entry = tuple[str, ...]
@@ -80,7 +80,7 @@ Entry = tuple[str, ...]
 class Gazetteers:
     """Word lists that mark tokens.
 
-    :param entries: column -> its entries, each a sequence of lower-case tokens without accents; none if left out.
+    :param entries: column -> its entries, each a sequence of lower-case tokens without accents.
     """
 
     entries: Mapping[str, frozenset[Entry]] = field(default_factory=dict, repr=False)
@@ -92,7 +92,7 @@ class Gazetteers:
 
     @cached_property
     def _roles(self) -> dict[str, int]:
-        """What each word can be in the entries of each column: so many bits a column, in their order."""
+        """The roles of each word, `_ROLE_BITS` bits for each column."""
         roles: dict[str, int] = {}
         for number, column in enumerate(GAZETTEER_COLUMNS):
             for entry in self.entries.get(column, ()):
@@ -102,18 +102,16 @@ class Gazetteers:
 
     @classmethod
     def of_language(cls, language: str) -> Gazetteers:
-        """The lists of a language, as an ISO 639-1 code; empty lists for a language without any."""
+        """The lists of a language, as an ISO 639-1 code; empty for an unknown language."""
         locales = LOCALES.get(language, ())
         names = {column: _from_faker(column, locales) for column in FAKER_TABLES}
         found = names | _from_babel(language) | {"relative": _relatives(language)}
         return cls({column: _entries(entries) for column, entries in found.items()})
 
     def column(self, name: str, layout: Layout) -> Coded:
-        """`B` where an entry begins, `I` where it goes on, empty elsewhere.
+        """The matches of one of `GAZETTEER_COLUMNS`: `B` where an entry begins, `I` where it goes on, empty elsewhere.
 
-        The longest entry that begins at a token is taken, from left to right, within each note.
-
-        :param name: one of `GAZETTEER_COLUMNS`.
+        Matches are the longest from left to right, within each note.
         """
         roles = layout.of_words("gazetteers", lambda words: (self._roles.get(_folded(word), 0) for word in words))
         role = roles >> GAZETTEER_COLUMNS.index(name) * _ROLE_BITS
@@ -133,13 +131,10 @@ class Gazetteers:
         return {column: sorted(map(" ".join, found)) for column, found in self.entries.items()}
 
     @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Gazetteers:
-        """What `to_dict` gave; :raises BundleError: if it is not that."""
-        if not isinstance(state, Mapping):
-            raise BundleError("the gazetteers of the trained engine are not a table of lists")
+    def from_dict(cls, state: Mapping[str, list[str]]) -> Gazetteers:
+        """Read the result of `to_dict`; :raises BundleError: for an unknown column or an empty entry."""
         for column, found in state.items():
-            strings = isinstance(found, list) and all(isinstance(entry, str) and entry.split() for entry in found)
-            if column not in GAZETTEER_COLUMNS or not strings:
+            if column not in GAZETTEER_COLUMNS or not all(map(str.split, found)):
                 raise BundleError(f"the gazetteer {column} of the trained engine is not a known list of entries")
         return cls({column: frozenset(tuple(entry.split(" ")) for entry in found) for column, found in state.items()})
 
@@ -153,7 +148,7 @@ def _by_first_tokens(entries: Iterable[Entry]) -> dict[Entry, tuple[Entry, ...]]
 
 
 def _longest(index: Mapping[Entry, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
-    """The longest entry that is spelled by the words from `start` on; `end` is that of the note."""
+    """The longest entry at `start`; `end` is the end of the note."""
     entries = index.get(tuple(map(_folded, words[start : min(end, start + 2)])))
     if entries is None:
         return None
@@ -166,7 +161,7 @@ def _folded(word: str) -> str:
 
 
 def _entries(names: Iterable[str]) -> frozenset[Entry]:
-    """Names as token sequences, without those too short or too common to say anything."""
+    """Names as token sequences, without those that are too short or too common."""
     tokenise = Tokeniser()
     too_common = frozenset(_FUNCTION_WORDS.split())
     found: set[Entry] = set()
@@ -198,7 +193,7 @@ def _from_faker(column: str, locales: Iterable[str]) -> Iterator[str]:
 
 
 def _strings(table: Any) -> Iterator[str]:
-    """The names in a table of Faker, which may be a list, code -> name, name -> weight, or rows of codes and names."""
+    """The names in a table of Faker: a list, code -> name, name -> weight, or rows of codes and names."""
     if isinstance(table, Mapping):
         named = all(isinstance(value, str) for value in table.values())
         table = table.values() if named else table.keys()
@@ -221,6 +216,6 @@ def _from_babel(language: str) -> dict[str, list[str]]:
 
 
 def _calendar_names(table: Mapping[str, Mapping[str, Mapping[Any, str]]]) -> list[str]:
-    """Names and abbreviations, within a date and alone."""
+    """Names and abbreviations, in dates and alone."""
     uses_and_widths = product(("format", "stand-alone"), ("wide", "abbreviated"))
     return [name for use, width in uses_and_widths for name in table[use][width].values()]

@@ -1,13 +1,13 @@
-"""Feature columns that settings ask for by name: of other packages, and ours of `features.columns.on_request`.
+"""Feature columns that settings name: those of other packages, and ours of `features.columns.on_request`.
 
-What such a column can be read off is a word alone, or a token's place in its note:
+Such a column is computed from a word alone, or from the layout of notes:
 
     WARD = WordColumn("wards", lambda word: "1" if word in WARDS else "")
     NEAR = LayoutColumn("wards", codes_near_wards)          a function of a `Layout`, as those of `layout_columns`
-    STEM = LanguageColumn("wards", lambda language: stemmer(language))      of a word, otherwise in each language
+    STEM = LanguageColumn("wards", lambda language: stemmer(language))      of a word, with a function per language
 
 A package registers such an object under the name of the column, by an entry point in the group `phistack.columns`
-(`features.registry`). Features have it where the settings name it: `[features]`, `extra = ["ward"]`.
+(`features.registry`). Settings name it: `[features]`, `extra = ["ward"]`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,14 @@ from phistack.features.errors import MissingResourceError, PackageError
 from phistack.features.extras import need
 from phistack.features.registry import Registry
 
+_OURS = (
+    "ascii", "n_letters", "n_digits", "n_others", "honorific", "hospital", "frequency", "zip", "lemma",
+    "number_pattern", "regex_hit",
+)  # fmt: skip
 COLUMNS = Registry(
     "phistack.columns",
     "feature column",
-    {
-        "ascii": "phistack.features.columns.on_request:ASCII",
-        "n_letters": "phistack.features.columns.on_request:N_LETTERS",
-        "n_digits": "phistack.features.columns.on_request:N_DIGITS",
-        "n_others": "phistack.features.columns.on_request:N_OTHERS",
-        "honorific": "phistack.features.columns.on_request:HONORIFIC",
-        "hospital": "phistack.features.columns.on_request:HOSPITAL",
-        "frequency": "phistack.features.columns.word_frequency:FREQUENCY",
-        "zip": "phistack.features.columns.on_request:ZIP",
-        "lemma": "phistack.features.columns.lemmas:LEMMA",
-        "number_pattern": "phistack.features.columns.text_patterns:NUMBER_PATTERN",
-        "regex_hit": "phistack.features.columns.text_patterns:REGEX_HIT",
-    },
+    {name: f"phistack.features.columns.on_request:{name.upper()}" for name in _OURS},
 )
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -48,17 +40,17 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class WordColumn:
-    """A column that is read off one word alone.
+    """A column computed from one word alone.
 
-    :param group: what the column is left out with, in `without` and in ablations; one of ours, or another.
-    :param value: word -> a short string; empty where the column does not apply. Asked once for each distinct word.
+    :param group: the column group, ours or a new one; `without` and ablations leave out whole groups.
+    :param value: word -> a short string; empty where the column does not apply. Called once for each distinct word.
     """
 
     group: str
     value: Callable[[str], str] = field(repr=False)
 
     def ids(self, name: str, layout: Layout, vocabulary: Vocabulary) -> Integers32:
-        """The ids of the column, one a token; :raises PackageError: if a value is no string."""
+        """The ids of the column, one per token; :raises PackageError: if a value is not a string."""
         return layout.of_words(
             name, lambda words: vocabulary.of_values(_string(name, self.value(word)) for word in words)
         )
@@ -66,12 +58,12 @@ class WordColumn:
 
 @dataclass(frozen=True, slots=True)
 class LanguageColumn:
-    """A column that is read off one word alone, by the language of the notes.
+    """A column computed from one word alone, in the language of the notes.
 
-    :param group: as that of a `WordColumn`.
-    :param value_in: language, as an ISO 639-1 code -> the function that gives a word's value.
-    :param module: that must be installed; empty for none.
-    :param extra: of phistack, which brings it.
+    :param group: as in `WordColumn`.
+    :param value_in: language, as an ISO 639-1 code -> the function from a word to its value.
+    :param module: must be installed; empty for none.
+    :param extra: of phistack, which installs the module.
     """
 
     group: str
@@ -86,21 +78,21 @@ class LanguageColumn:
 
 @dataclass(frozen=True, slots=True)
 class LayoutColumn:
-    """A column that is read off the tokens of some notes laid end to end.
+    """A column computed from the tokens of some notes laid end to end.
 
-    :param group: as that of a `WordColumn`.
-    :param values: layout -> codes, one a token, and the strings that the codes 0, 1, 2, ... stand for. It must not look
-        from one note into another.
+    :param group: as in `WordColumn`.
+    :param values: layout -> codes, one per token, and the strings of the codes 0, 1, 2, ... A note's values must not
+        depend on other notes.
     """
 
     group: str
     values: Callable[[Layout], Coded] = field(repr=False)
 
     def ids(self, name: str, layout: Layout, vocabulary: Vocabulary) -> Integers32:
-        """The ids of the column, one a token; :raises PackageError: if there are not as many codes, or others."""
+        """The ids of the column, one per token; :raises PackageError: for a wrong number of codes, or unknown ones."""
         codes, strings = self.values(layout)
         if codes.shape != (len(layout),) or ((codes < 0) | (codes >= len(strings))).any():
-            raise PackageError(f"the feature column {name} gives other codes than one a token, each of a string")
+            raise PackageError(f"the feature column {name} gives codes that are not one per token, each of a string")
         return vocabulary.ids(codes, [_string(name, string) for string in strings])
 
 
@@ -108,13 +100,13 @@ class LayoutColumn:
 def installed_column(name: str) -> WordColumn | LanguageColumn | LayoutColumn:
     """A column by its name.
 
-    :raises PackageError: if none is installed, it is not what it must be, or what it needs is not installed.
+    :raises PackageError: if it is not installed, is of a wrong type or name, or needs a module that is not installed.
     """
     column = COLUMNS.load(name)
     if not isinstance(column, WordColumn | LanguageColumn | LayoutColumn) or not _NAME.fullmatch(name):
         raise PackageError(
             f"what the package {COLUMNS.packages(name)[0]} registers as the feature column {name} is no column of "
-            f"phistack.features.columns.installed, or its name is none: small letters, digits and _"
+            f"phistack.features.columns.installed, or its name is not made of small letters, digits and _"
         )
     found: WordColumn | LanguageColumn | LayoutColumn = column
     if isinstance(found, LanguageColumn) and found.module:

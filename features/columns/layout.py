@@ -9,9 +9,8 @@
     pieces.whole.words    ["Edad", ":", "MRI"]
     pieces.word           [0, 1, 2, 2, 2]: the place of each token's word in `pieces.whole`
 
-Nothing is found out before it is asked for, and nothing looks from one note into another. Where tokens are pieces of
-words, the whole words have a layout of their own: what is read off it holds for all pieces of a word, as if none had
-been cut.
+Everything is computed when first read, and nothing looks from one note into another. Where tokens are pieces of words,
+a second layout has the whole words, whose values hold for all pieces of a word.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import chain, pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from phistack.features.sentences import cut_long, sentence_starts
 from phistack.features.tokens import Tokeniser, TokenOffsets, offsets_of
 
 LINE_END = 3
-"""The white space before the first token of a line."""
+"""The value of `Layout.space` before the first token of a line."""
 
 Cut = tuple[list[str], list[str]]
 """The words and gaps of a note, as `Tokeniser.cut` gives them."""
@@ -43,7 +42,7 @@ _LONGEST_HEADER = 6
 
 @dataclass(frozen=True)
 class Known:
-    """What is remembered from one batch of notes to the next, so that a word that comes again costs nothing.
+    """The cache shared by batches of notes, so values of a repeated word are computed once.
 
     :param words: distinct tokens.
     :param pieces: distinct stretches between white space.
@@ -56,23 +55,18 @@ class Known:
 
     @property
     def full(self) -> bool:
-        """Whether it is time to forget."""
+        """Whether the cache should be replaced by a new one."""
         return self.words.full or self.pieces.full or self.whole_words.full
-
-    @property
-    def of_whole_words(self) -> Self:
-        """The same for a layout of whole words."""
-        return replace(self, words=self.whole_words)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The tokens of some notes. Arrays have a value a token, `(n_tokens,)`, unless it is said otherwise.
+    """The tokens of some notes. Arrays have one value per token, `(n_tokens,)`, unless documented otherwise.
 
     :param texts: the notes.
     :param cuts: the words and gaps of each note.
-    :param starts: for each note its sentences, as `sentence_starts` gives them.
-    :param known: takes up the words and pieces of the notes.
+    :param starts: for each note its sentences, as from `sentence_starts`.
+    :param known: the cache of words and pieces.
     :param whole: the same notes in whole words, where tokens are pieces of them.
     """
 
@@ -98,7 +92,8 @@ class Layout:
         if not tokeniser.keeps_words:
             starts = [sentence_starts(*cut, split_lines=split_lines, abbreviations=abbreviations) for cut in cuts]
             return cls(texts, cuts, starts, known)
-        whole = cls.of(texts, split_lines=split_lines, abbreviations=abbreviations, known=known.of_whole_words)
+        for_words = replace(known, words=known.whole_words)
+        whole = cls.of(texts, split_lines=split_lines, abbreviations=abbreviations, known=for_words)
         places = map(_first_pieces, cuts, whole.cuts)
         starts = [cut_long(place[start]) for place, start in zip(places, whole.starts, strict=True)]
         return cls(texts, cuts, starts, known, whole)
@@ -107,18 +102,18 @@ class Layout:
         return len(self.words)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process only what cannot be found out again."""
+        """Only the fields: cached properties are computed again in another process."""
         return {own.name: getattr(self, own.name) for own in fields(self)}
 
     def offsets(self, note: int) -> TokenOffsets:
-        """Where the tokens of a note begin and end in its text."""
+        """The starts and ends of the tokens of a note."""
         return offsets_of(*self.cuts[note])
 
     # Tokens
 
     @cached_property
     def word(self) -> Integers32:
-        """The place of the token's word in `whole`; its own place where tokens are whole words."""
+        """The index of the token's word in `whole`, or of the token itself if tokens are whole words."""
         if self.whole is None:
             return np.arange(len(self), dtype=np.int32)
         pieces = [np.diff(_first_pieces(*both)) for both in zip(self.cuts, self.whole.cuts, strict=True)]
@@ -126,7 +121,7 @@ class Layout:
 
     @cached_property
     def forms(self) -> Integers32:
-        """A number for each token: the same for the same token of the same whole word."""
+        """A number for each distinct pair of token and whole word."""
         if self.whole is None:
             return self.numbers
         pairs = self.whole.numbers[self.word].astype(np.int64) * len(self.known.words) + self.numbers
@@ -144,12 +139,12 @@ class Layout:
         return self.known.words.numbers(self.words)
 
     def of_words(self, question: str, function: Callable[[list[str]], Iterable[int]]) -> Integers32:
-        """What a function of many words says of the token's text; see `Distinct.of_each`."""
+        """The result of a function of many words for each token; see `Distinct.of_each`."""
         numbers = self.numbers
         return self.known.words.of_each(question, function)[numbers]
 
     def mapped_words(self, question: str, function: Callable[[str], str]) -> Coded:
-        """The string that a function makes of the token's text; see `Distinct.mapped`."""
+        """The string result of a function of one word for each token; see `Distinct.mapped`."""
         numbers = self.numbers
         codes, strings = self.known.words.mapped(question, function)
         return codes[numbers], strings
@@ -203,20 +198,20 @@ class Layout:
 
     @cached_property
     def keys(self) -> Coded:
-        """The key before the last colon that the token's line has before the token."""
+        """The key before the last colon that precedes the token in its line."""
         keys = Distinct()
         codes = np.append(keys.numbers([NONE, *(key for _, key in self._colons)])[1:], 0)
         return codes[self._last_colon], keys.strings
 
     @cached_property
     def key_distance(self) -> Integers32:
-        """How many tokens ago the colon of the key was; 0 where there is no key."""
+        """The distance in tokens from the colon of the key; 0 without a key."""
         at = np.append(np.array([colon for colon, _ in self._colons], dtype=np.int32), 0)
         return np.where(self._last_colon >= 0, np.arange(len(self)) - at[self._last_colon], 0).astype(np.int32)
 
     @cached_property
     def _colons(self) -> list[tuple[int, str]]:
-        """The colons that have a key."""
+        """The colons with a key, and the key."""
         colons = np.flatnonzero(self.is_word(":"))
         firsts = self.lines[self.line[colons]]
         keys = ((i, self._key_before(first, i)) for i, first in zip(colons.tolist(), firsts.tolist(), strict=True))
@@ -224,7 +219,7 @@ class Layout:
 
     @cached_property
     def _last_colon(self) -> Integers32:
-        """For each token, which of `_colons` is the last one before it in its line; -1 if there is none."""
+        """For each token, the index in `_colons` of the last one before it in its line; -1 for none."""
         colons = np.array([colon for colon, _ in self._colons], dtype=np.int32)
         before = np.searchsorted(colons, np.arange(len(self)), side="left")
         before_line = np.searchsorted(colons, self.lines[:-1], side="left")[self.line]
@@ -242,7 +237,7 @@ class Layout:
 
     @cached_property
     def headers(self) -> Coded:
-        """The last header line, or the last key that opened a line, up to the token's own line."""
+        """The last header line or key at the beginning of a line, up to the token's line."""
         headers = Distinct()
         found: list[str] = []
         opens_note = self.opens_note[self.lines[:-1]].tolist()
@@ -283,7 +278,7 @@ class Layout:
         return np.append(np.flatnonzero(self.opens_piece), len(self)).astype(np.int32)
 
     def mapped_pieces(self, question: str, function: Callable[[str], str]) -> Coded:
-        """The string that a function makes of the stretch without white space around the token."""
+        """The string result of a function for the stretch without white space around the token."""
         numbers = self.known.pieces.numbers(chain.from_iterable(text.split() for text in self.texts))
         codes, strings = self.known.pieces.mapped(question, function)
         return self.spread(codes[numbers], self.pieces), strings
@@ -291,11 +286,11 @@ class Layout:
     # Arrays
 
     def since(self, bounds: Integers32) -> Integers32:
-        """How many tokens ago the token's stretch began; `bounds` as in `spread`."""
+        """The distance in tokens from the beginning of the stretch; `bounds` as in `spread`."""
         return np.arange(len(self), dtype=np.int32) - self.spread(bounds[:-1], bounds)
 
     def spread(self, values: NDArray[np.integer], bounds: Integers32) -> Integers32:
-        """One value a stretch as one value a token.
+        """Repeat one value per stretch for each of its tokens.
 
         :param values: of shape `(n_stretches,)`.
         :param bounds: the first token of each stretch, then the number of tokens: shape `(n_stretches + 1,)`.

@@ -1,11 +1,11 @@
-"""What can be read off a token's place in its note: lines, headers, keys before a colon, sentences, repetition.
+"""Columns of a token's position in its note: lines, headers, keys before a colon, sentences, repetition.
 
     Apellidos: Medina Prado.
                ^ key = "apellidos", key_distance = "1", line_start = "Aa"
 
-These columns carry much of what identifies PHI in structured clinical notes: who stands after `Doctor:` is a doctor,
-and a word that stood after `Apellidos:` once is probably the patient's name elsewhere. Each is a function from a
-`Layout` to codes, one a token, and the strings that the codes stand for.
+These columns identify much of the PHI in structured clinical notes: a name after `Doctor:` is a doctor's, and a word
+once seen after `Apellidos:` is probably the patient's name elsewhere. Each is a function from a `Layout` to codes, one
+per token, and the strings of the codes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _BRACKETS = ({"(": 1, ")": -1}, {"[": 1, "]": -1})
 
 
 def _steps(values: NDArray[np.integer], *bounds: int) -> Coded:
-    """The number of bounds that each value reaches; no value is negative."""
+    """The number of bounds that each value reaches; values are not negative."""
     reached = np.searchsorted(bounds, np.arange(bounds[-1] + 1), side="right").astype(np.int32)
     return reached[np.minimum(values, bounds[-1])], [str(step) for step in range(len(bounds) + 1)]
 
 
 def _where(condition: NDArray[np.bool_], coded: Coded) -> Coded:
-    """The values where a condition holds, `NONE` elsewhere."""
+    """The values under a condition, `NONE` elsewhere."""
     codes, strings = coded
     return np.where(condition, codes + 1, 0), [NONE, *strings]
 
@@ -105,12 +105,12 @@ def _shape_of_piece(piece: str) -> str:
 
 
 def _place_in_piece(layout: Layout) -> Coded:
-    """How many tokens without white space between them came before the token, up to 6."""
+    """The number of tokens before the token in its stretch without white space, up to 6."""
     return _steps(layout.since(layout.pieces), *range(1, 7))
 
 
 def _word_piece(layout: Layout) -> Coded:
-    """`B` where a token is the first of several pieces of a word, `I` where it is a later one."""
+    """`B` for the first of several pieces of a word, `I` for a later one."""
     begins = np.diff(layout.word, prepend=-1) > 0
     goes_on = np.append(~begins[1:], False)[: len(layout)]
     return np.where(begins, goes_on.astype(np.int32), 2), [NONE, "B", "I"]
@@ -167,4 +167,4 @@ LAYOUT_COLUMNS: Mapping[str, Callable[[Layout], Coded]] = {
     "unmatched_bracket": _unmatched_bracket,
     "times_in_document": _times_in_document,
 }
-"""Column -> its codes and what they stand for; the strings of a column may hold some that no token has."""
+"""Column -> its codes and their strings, of which some may be unused."""

@@ -2,7 +2,7 @@
 
 line_starts(table)      [0, 12]: two of the sentences open a line
 line_bounds(table)      [0, 12, 31]: tokens 0 to 11 are one sequence, 12 to 30 the other
-lines_touched(table, [Span(3, 9, "AGE")])       [0], [1]: it begins in the first line and ends before the second
+lines_touched(table, [Span(3, 9, "AGE")])       [0], [1]: the span is in the first line
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 
 _LONGEST = 1_000
-"""Tokens of a sequence; a line of more is cut where a sentence ends. Within a sequence step follows step, while
-sequences go side by side: one line without end would take many times as long as the same tokens in such lines."""
+"""The most tokens of a sequence; longer lines are cut at the ends of sentences, as only sequences are processed in
+parallel."""
 
 
 def line_starts(table: FeatureTable) -> Integers32:
@@ -29,12 +29,9 @@ def line_starts(table: FeatureTable) -> Integers32:
 
 
 def line_bounds(table: FeatureTable) -> Integers32:
-    """The sentences of a note, those of one line joined as long as they have at most 1,000 tokens, as bounds.
+    """The bounds of sequences, of shape `(n_sequences + 1,)`: sentences of one line, joined up to 1,000 tokens.
 
-    An abbreviation within an address is easily taken for the end of a sentence, and no tag sequence can then say the
-    whole address; a sequence model takes the line at once.
-
-    :returns: of shape `(n_sequences + 1,)`.
+    An abbreviation within an address is easily taken for the end of a sentence, so a sequence model reads whole lines.
     """
     opens_line = set(line_starts(table).tolist())
     bounds = table.sentences[:1].tolist()
@@ -45,14 +42,14 @@ def line_bounds(table: FeatureTable) -> Integers32:
 
 
 def tokens_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
-    """The first token that each span touches and the token after its last, each of shape `(n_spans,)`."""
+    """The first token of each span and the token after its last, each of shape `(n_spans,)`."""
     starts, ends = table.offsets
     first = ends.searchsorted([span.start for span in spans], side="right")
     return first, np.maximum(starts.searchsorted([span.end for span in spans]), first)
 
 
 def lines_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
-    """The first line of `line_bounds` that each span touches and the line after its last, each `(n_spans,)`."""
+    """The first line of each span, as in `line_bounds`, and the line after its last, each `(n_spans,)`."""
     first, last = tokens_touched(table, spans)
     starts = line_bounds(table)[:-1]
     begin = np.maximum(starts.searchsorted(first, side="right") - 1, 0)

@@ -1,12 +1,12 @@
-"""Representations of words that were learned from other text: vectors, and clusters as columns.
+"""Pretrained representations of words: vectors, and clusters as columns.
 
     shown = Representations.read(words, vectors="medline.bin", n_clusters=200, clusters="brown.txt")
-    shown.column("brown6", layout)     codes of "", "011010", ...: the first 6 branches on the way to the word's cluster
-    shown.vectors                      what a network may begin with
+    shown.column("brown6", layout)     codes of "", "011010", ...: the first 6 bits of the word's cluster
+    shown.vectors                      initial weights for a network
 
-Only words of the training notes are kept, and a trained engine keeps their clusters, never their vectors: those are in
-the weights of a network that began with them. Character language models it keeps whole, as networks read their states.
-Brown 1992 with prefixes as in Ratinov and Roth 2009; clusters of vectors as in Liu 2017 and Adams 2019.
+Only words of the training notes are kept. A trained engine keeps their clusters but not their vectors, which are in the
+weights of its network, and it keeps character language models whole. Brown 1992 with prefixes as in Ratinov and Roth
+2009; clusters of vectors as in Liu 2017 and Adams 2019.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from phistack.features.errors import BundleError
 from phistack.features.word_vectors import WordVectors, read_clusters, read_vectors
 
 BROWN_COLUMNS: Mapping[str, int] = {"brown4": 4, "brown6": 6, "brown10": 10, "brown20": 20}
-"""Column -> how many bits of a word's cluster it shows."""
+"""Column -> number of bits of the word's cluster."""
 
 VECTOR_CLUSTER = "vector_cluster"
 """The column of the cluster of a word's vector."""
@@ -37,7 +37,7 @@ _SEED = 0
 
 
 class RepresentationsState(TypedDict, total=False):
-    """What a trained engine keeps: normal form of a word -> its Brown cluster, or the cluster of its vector."""
+    """Normal form of a word -> its Brown cluster, or the cluster of its vector."""
 
     brown: dict[str, str]
     vector_clusters: dict[str, int]
@@ -45,12 +45,12 @@ class RepresentationsState(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Representations:
-    """What is known of some words, by their normal forms.
+    """Representations of words, by normal form.
 
     :param brown: word -> bits of its Brown cluster.
     :param vector_clusters: word -> number of the cluster of its vector.
     :param vectors: in training only.
-    :param language_models: of characters; a trained engine keeps them too.
+    :param language_models: of characters; kept by a trained engine.
     """
 
     brown: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -69,14 +69,14 @@ class Representations:
         further: int,
         language_models: str = "",
     ) -> Self:
-        """Read what files say of some words.
+        """Read the representations of some words from files.
 
         :param words: normal forms.
         :param vectors: a file of word vectors; empty for none.
         :param n_clusters: of the vectors.
         :param clusters: a file of Brown clusters; empty for none.
-        :param further: so many words from the front of each file are kept too.
-        :param language_models: a folder of them; empty for none.
+        :param further: the number of words from the front of each file to keep as well.
+        :param language_models: a folder; empty for none.
         :raises SettingsError: if a file cannot be used.
         """
         found = read_vectors(Path(vectors), words, further=further) if vectors else None
@@ -91,7 +91,7 @@ class Representations:
         return bool(self.brown or self.vector_clusters)
 
     def column(self, name: str, layout: Layout) -> Coded:
-        """The column `VECTOR_CLUSTER` or one of `BROWN_COLUMNS`; empty for words of which nothing is known."""
+        """The column `VECTOR_CLUSTER` or one of `BROWN_COLUMNS`; empty for unknown words."""
         if name == VECTOR_CLUSTER:
             return layout.mapped_words(name, lambda word: str(self.vector_clusters.get(normal_form(word), NONE)))
         n_bits = BROWN_COLUMNS[name]
@@ -99,7 +99,7 @@ class Representations:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that models learn from."""
+        """A hash of all representations."""
         digest = hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode())
         if self.vectors is not None:
             digest.update(json.dumps(self.vectors.words).encode() + self.vectors.rows.tobytes())
@@ -108,12 +108,12 @@ class Representations:
         return digest.hexdigest()
 
     def to_dict(self) -> RepresentationsState:
-        """What a trained engine keeps."""
+        """The clusters, JSON-ready."""
         return {"brown": dict(self.brown), "vector_clusters": dict(self.vector_clusters)}
 
     @classmethod
     def from_dict(cls, state: RepresentationsState, language_models: CharacterModels | None = None) -> Self:
-        """What `to_dict` gave, and the language models beside it; :raises BundleError: for clusters that are none."""
+        """From the result of `to_dict` and language models; :raises BundleError: for invalid clusters."""
         brown = state.get("brown", {})
         if any(not bits or bits.strip("01") for bits in brown.values()):
             raise BundleError("the word clusters of the engine are no strings of 0 and 1")
@@ -121,7 +121,7 @@ class Representations:
 
 
 def k_means(rows: Floats32, n_clusters: int) -> list[int]:
-    """The number of the cluster of each vector, by k-means in small batches, always from the same beginning.
+    """The number of the cluster of each vector, by mini-batch k-means with a fixed seed.
 
     :param rows: of shape `(n_words, size)`.
     """

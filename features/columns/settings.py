@@ -1,9 +1,9 @@
-"""The settings of the feature set: how notes are cut into tokens, and which columns are read off them.
+"""The settings of the feature set: tokens and columns.
 
 settings = FeatureSettings(language="es", without=("gazetteers",))
 settings.columns                                 ("word", "lower", ...)
 settings.groups["affixes"]                       ("prefix1", ...)
-lines_end_sentences(settings, ["Ann Lee"])       True: what the settings leave open, training spans decide
+lines_end_sentences(settings, ["Ann Lee"])       True: decided by training spans unless set
 """
 
 from __future__ import annotations
@@ -44,34 +44,35 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
     "gazetteers": GAZETTEER_COLUMNS,
     "tagging": ("pos", "ner"),
 }  # fmt: skip
-"""Group -> its columns; what an ablation leaves out together."""
+"""Group -> its columns, which an ablation leaves out together."""
 
+OWN_COLUMNS = frozenset((*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER))
+"""The columns that settings need not name."""
 
 OF_THE_TOKEN = frozenset((
     "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece", "word_piece",
 ))  # fmt: skip
-"""Columns that say what and where a token itself is; where tokens are pieces of words, all others are the word's."""
+"""Columns of the token itself; where tokens are pieces of words, all other columns are of the whole word."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSettings:
-    """How notes are cut into tokens and which columns are read off them.
+    """How notes are cut into tokens, and their columns.
 
-    :param language: ISO 639-1 code; decides on the stemmer and the gazetteers.
+    :param language: ISO 639-1 code, of the stemmer and the gazetteers.
     :param tokeniser: one of `features.tokens.TOKENISERS`.
     :param byte_pairs: number of merges of byte pair encoding, with `zhao` or `zhao2020`; 0 for none.
-    :param byte_pairs_per_word: in its place, the number of merges for each distinct word of the training notes.
-    :param split_lines: whether a line end ends a sentence; `None` lets the training spans decide.
+    :param byte_pairs_per_word: instead, the number of merges per distinct word of the training notes.
+    :param split_lines: whether a line end ends a sentence; with `None` the training spans decide.
     :param without: column groups to leave out.
     :param pos: part-of-speech column: empty for none, `nltk`, `spacy:` and a pipeline, or the URL of a CoreNLP server;
-        `installed` becomes what is there for the language.
+        `installed` chooses an installed tagger of the language.
     :param ner: general named-entity column, likewise.
-    :param extra: columns that are not read otherwise, ours on request or of other packages, by their names; see
-        `features.columns.installed`.
+    :param extra: names of optional columns, ours or of other packages; see `features.columns.installed`.
     :param vectors: a file of word vectors; see `features.word_vectors`. Empty for none.
-    :param vector_clusters: into how many clusters k-means divides these, for the column `vector_cluster`.
+    :param vector_clusters: number of k-means clusters of the vectors, for the column `vector_cluster`.
     :param clusters: a file of Brown clusters, whose prefixes are columns; empty for none.
-    :param further_words: beside the words of the training notes, so many from the front of both files are kept.
+    :param further_words: number of words from the front of both files to keep besides those of the training notes.
     :param language_models: a folder of character language models; see `features.character_models`. Empty for none.
     :param html: whether notes are known to be HTML, so that tags need no evidence; see `features.markup`.
     """
@@ -102,24 +103,20 @@ class FeatureSettings:
         if self.byte_pairs < 0 or not 0 <= self.byte_pairs_per_word <= _MOST_MERGES:
             raise SettingsError(f"byte_pairs must be 0 or more, byte_pairs_per_word from 0 to {_MOST_MERGES}")
         if self.byte_pairs and self.byte_pairs_per_word:
-            raise SettingsError("give byte_pairs, or byte_pairs_per_word, and not both")
+            raise SettingsError("give byte_pairs or byte_pairs_per_word, not both")
         if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or self.further_words < 0:
             raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
-        if self.pos == INSTALLED:
-            object.__setattr__(self, "pos", installed_tagger(self.language, "pos"))
-        if self.ner == INSTALLED:
-            object.__setattr__(self, "ner", installed_tagger(self.language, "ner"))
-        own = (*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER)
-        ours = set(own).intersection(self.extra)
-        if ours:
+        for column in ("pos", "ner"):
+            if getattr(self, column) == INSTALLED:
+                object.__setattr__(self, column, installed_tagger(self.language, column))
+        if ours := OWN_COLUMNS.intersection(self.extra):
             raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
-        unknown = sorted(set(self.without) - set(self.groups))
-        if unknown:
+        if unknown := sorted(set(self.without) - set(self.groups)):
             raise SettingsError(no_such("column group", unknown[0], self.groups))
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Group -> its columns; those of word representations, where there are any, and of other packages last."""
+        """Group -> its columns; those of word representations and of other packages last."""
         groups = dict(COLUMN_GROUPS)
         if represented := (*(BROWN_COLUMNS if self.clusters else ()), *([VECTOR_CLUSTER] if self.vectors else ())):
             groups[_REPRESENTATIONS] = represented
@@ -143,14 +140,14 @@ class FeatureSettings:
 
 
 def lines_end_sentences(settings: FeatureSettings, marked: Sequence[str]) -> bool:
-    """Lines are joined where at least one training span in 200 runs over a line end."""
+    """Whether lines end sentences; not if at least one training span in 200 has a line end in it."""
     if settings.split_lines is not None:
         return settings.split_lines
     return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
 
 
 def trained_byte_pairs(settings: FeatureSettings, documents: Sequence[Document]) -> BytePairs | None:
-    """The byte pairs of some notes' words; nothing where the settings want none."""
+    """The byte pairs of some notes' words; `None` if the settings have none."""
     if not (settings.byte_pairs or settings.byte_pairs_per_word):
         return None
     tokenise = Tokeniser(settings.tokeniser)

@@ -2,9 +2,9 @@
 
     stemmer("en")("running")     "run"
 
-`import nltk` also runs its taggers and parsers and, by them, scikit-learn and SciPy's statistics: most of a start's
-time. The stemmers need none of it, so their module is imported with bare packages in the place of those above it. Where
-NLTK has another layout, it is imported as usual; the stems are the same.
+`import nltk` also imports its taggers and parsers, scikit-learn and SciPy's statistics, which takes most of a start's
+time. The module of the stemmers is imported without them, by empty parent packages, or as usual if NLTK has another
+layout.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ONE_AT_A_TIME = Lock()
 
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """The function that stems a word in small letters; for a language without a stemmer, it gives the word itself."""
+    """The function that stems a word in small letters; the identity for a language without a stemmer."""
     name = LANGUAGES.get(language)
     if name is None:
         return str
@@ -48,9 +48,9 @@ def _snowball() -> ModuleType:
 
 @contextmanager
 def _bare_packages() -> Iterator[None]:
-    """Packages of NLTK in which modules are found, but whose own code does not run; afterwards nothing is left of them.
+    """Temporary packages of NLTK with its modules, but without the code of `__init__`.
 
-    The module takes the list of stop words from `nltk.corpus`, and asks it only where it is told to leave those alone.
+    The stemmers import the stop words of `nltk.corpus`, but use them only on request.
     """
     spec = find_spec("nltk")
     home = list(spec.submodule_search_locations or ()) if spec else []

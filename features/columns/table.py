@@ -1,16 +1,15 @@
-"""The unified feature set: named columns over the tokens of a note, as integer ids.
+"""The unified feature set: named columns over the tokens of notes, as integer ids.
 
     space = FeatureSpace(FeatureSettings(language="es"))
-    tables = space.fit(documents)            one FeatureTable a document; the ids of all values are now fixed
+    tables = space.fit(documents)            one FeatureTable per document; this fixes the ids of all values
     tables[0].column("key")                  (n_tokens,) integers
-    space.values("key")[3]                   what the id 3 of the column "key" stands for
-    space.tables(unseen_documents)           a value that was not there in training has the id 0
+    space.values("key")[3]                   the value with the id 3 in the column "key"
+    space.tables(unseen_documents)           a value unseen in training has the id 0
 
-Every submodel reads the same tables, so nothing is computed twice and no submodel sees more than another. A column is
-computed when it is first read, for a batch of notes at once; one that no submodel reads costs nothing.
+All submodels read the same tables. A column is computed when it is first read, for a batch of notes at once.
 
-A table shows a note in its plain view (`features.plain_view`): text, spans, tokens, and so the candidates of submodels,
-are those of the view, and `FeatureTable.view` turns what was found into spans of the note as it was written.
+A table is of a note's plain view (`features.plain_view`): its text, spans and tokens, and the candidates of submodels,
+are those of the view; `FeatureTable.view` maps spans back to the original note.
 """
 
 from __future__ import annotations
@@ -35,12 +34,11 @@ from phistack.features.columns.representations import Representations, Represent
 from phistack.features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form
-from phistack.features.documents import Document, Span
-from phistack.features.errors import SettingsError
+from phistack.features.documents import Document
 from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.sentences import learned_abbreviations
-from phistack.features.tags import decode, encode
+from phistack.features.tags import encode
 from phistack.features.tokens import Tokeniser, TokenOffsets
 from phistack.features.writing import write_json
 
@@ -48,7 +46,7 @@ _NOTES_AT_ONCE = 64
 
 
 class _SpaceState(TypedDict):
-    """What `features.json` holds."""
+    """The content of `features.json`."""
 
     settings: FeatureSettings
     split_lines: bool
@@ -62,14 +60,14 @@ class _SpaceState(TypedDict):
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class FeatureTable:
-    """One note's tokens and their columns. Each table is equal to itself only, so that more can be found out about it.
+    """One note's tokens and their columns; compared and hashed by identity.
 
-    :param view: the note as it is read.
+    :param view: the plain view of the note.
     :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
     :param sentences: index of the first token of each sentence, then the number of tokens: `(n_sentences + 1,)`.
-    :param space: says what columns and ids stand for.
-    :param batch: the notes with which this one is read.
-    :param number: its place among them.
+    :param space: defines columns and ids.
+    :param batch: the columns of all notes of its batch.
+    :param number: of the note in the batch.
     """
 
     view: PlainView
@@ -84,7 +82,7 @@ class FeatureTable:
 
     @property
     def document(self) -> Document:
-        """The note as it is read: text and spans of the view."""
+        """The plain view as a document."""
         return self.view.document
 
     @property
@@ -94,20 +92,17 @@ class FeatureTable:
 
     @property
     def word_numbers(self) -> Integers32:
-        """A number for each token, of shape `(n_tokens,)`: the same for the same word, in all notes of the batch.
-
-        Where tokens are pieces, the same for the same piece of the same word.
-        """
+        """A number for each distinct word of the batch (or piece of a word, if tokens are pieces): `(n_tokens,)`."""
         return self._own(self.batch.layout.forms)
 
     def neighbours(self, offset: int) -> Integers32:
-        """The place of the token so many words on, of shape `(n_tokens,)`; -1 beyond the ends of the note.
+        """The index of the token `offset` words on, of shape `(n_tokens,)`; -1 beyond the ends of the note.
 
-        Where tokens are pieces of words, that of the nearest piece of the word; offset 0 is not for these.
+        Where tokens are pieces of words, that of the word's nearest piece; the offset must not be 0.
         """
         words = self._own(self.batch.layout.word)
         words = words - words[:1]
-        # (n_words,): the first piece of each word that comes after, the last of each that comes before.
+        # (n_words,): the first piece of each word for a positive offset, the last for a negative one.
         bounds = np.searchsorted(words, np.arange(int(words.max(initial=-1)) + 1), "left" if offset > 0 else "right")
         nearest = np.append(bounds - (offset <= 0), -1)
         wanted = words + offset
@@ -125,28 +120,19 @@ class FeatureTable:
 
     @property
     def ids(self) -> Integers32:
-        """All columns, of shape `(n_tokens, n_columns)`; who needs some of them reads those by `column`."""
+        """All columns, of shape `(n_tokens, n_columns)`."""
         return np.stack([self.column(name) for name in self.space.columns], axis=1)
 
     def tags(self, *, scheme: str = "BIO", counts: Counter[str] | None = None) -> list[str]:
-        """The gold PHI as one tag a token; see `features.tags.encode`."""
+        """The gold PHI as one tag per token; see `features.tags.encode`."""
         return encode(self.document.spans, self.offsets, scheme=scheme, counts=counts)
-
-    def spans(self, tags: Sequence[str], *, scheme: str = "BIO") -> list[Span]:
-        """What tags say, as spans of the text."""
-        starts, ends = self.offsets
-        return [
-            Span(int(starts[first]), int(ends[last - 1]), label) for first, last, label in decode(tags, scheme=scheme)
-        ]
 
 
 class FeatureSpace:
-    """Reads feature tables off documents, and knows what every id stands for.
+    """Makes feature tables of documents, and holds the values of all ids.
 
-    Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column ->
-    Vocabulary), `gazetteers_`, `representations_` (of words and characters; without vectors once it is loaded).
-
-    :param settings: tokens and columns.
+    Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column -> Vocabulary),
+    `gazetteers_`, `representations_` (of words and characters; vectors are not saved).
     """
 
     def __init__(self, settings: FeatureSettings | None = None) -> None:
@@ -154,28 +140,22 @@ class FeatureSpace:
         self.columns = self.settings.columns
         self._known = Known()
 
-    def position(self, column: str) -> int:
-        """The place of a column in `FeatureTable.ids`; :raises SettingsError: if the settings leave it out."""
-        if column not in self.columns:
-            raise SettingsError(f"the column {column} is not among the features of this engine")
-        return self.columns.index(column)
-
     def further_columns(self, named: Collection[str]) -> tuple[str, ...]:
-        """The columns of other packages that a submodel's own list, written before there were any, cannot name."""
+        """The columns of `extra` that a submodel does not name itself."""
         return tuple(name for name in self.settings.extra if name in self.columns and name not in named)
 
     def values(self, column: str) -> Sequence[str]:
-        """What the ids of a column stand for; the id 0 is a value unseen in training."""
+        """Id -> value of a column; the id 0 is for values unseen in training."""
         return self.vocabularies_[column].values
 
     def id(self, column: str, value: str) -> int:
-        """The id of a value in a column; 0 if training had none like it."""
+        """The id of a value in a column; 0 if unseen in training."""
         return self.vocabularies_[column].find(value)
 
     def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
-        """Learn byte pairs, line handling and the values of all columns; the documents' tables come back.
+        """Learn byte pairs, line handling and the values of all columns; returns the documents' tables.
 
-        :raises SettingsError: if an annotator does not know the language of the notes.
+        :raises SettingsError: if an annotator does not support the language of the notes.
         """
         refuse_other_languages(self.settings.language, pos=self.settings.pos, ner=self.settings.ner)
         views = [plain_view(document, html=self.settings.html) for document in documents]
@@ -200,7 +180,7 @@ class FeatureSpace:
         return tables
 
     def _read_representations(self, notes: Sequence[Document]) -> Representations:
-        """Those of the words of some notes, and of their pieces where tokens are pieces."""
+        """Those of the words of some notes, and of their pieces if tokens are pieces."""
         if not (self.settings.vectors or self.settings.clusters or self.settings.language_models):
             return Representations()
         tokenisers = (self.tokeniser_, Tokeniser()) if self.tokeniser_.keeps_words else (self.tokeniser_,)
@@ -212,11 +192,11 @@ class FeatureSpace:
         )  # fmt: skip
 
     def table(self, document: Document) -> FeatureTable:
-        """The columns of one note."""
+        """The table of one note."""
         return self.tables([document])[0]
 
     def tables(self, documents: Iterable[Document]) -> list[FeatureTable]:
-        """The columns of many notes."""
+        """The tables of many notes."""
         return self._tables(plain_view(document, html=self.settings.html) for document in documents)
 
     def _tables(self, views: Iterable[PlainView]) -> list[FeatureTable]:
@@ -238,7 +218,7 @@ class FeatureSpace:
             yield FeatureTable(view, layout.offsets(number), layout.starts[number], self, batch, number)
 
     def save(self, folder: Path) -> None:
-        """Write what was learned as JSON, and beside it the language models, where there are any."""
+        """Write the learned state as JSON, and the language models, if any, as files of their own format."""
         byte_pairs = self.tokeniser_.byte_pairs
         state = {
             "settings": asdict(self.settings),

@@ -17,9 +17,9 @@ from phistack.features.arrays import Integers32
 
 
 class Vocabulary:
-    """Values numbered in the order in which they come; the id 0 is kept for values unseen in training.
+    """Values numbered in order of arrival; the id 0 is reserved for values unseen in training.
 
-    :param values: the values with the ids 0, 1, 2, ...; the first is not used.
+    :param values: those of the ids 0, 1, 2, ...; the first is not used.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
@@ -36,16 +36,16 @@ class Vocabulary:
         return self._values
 
     def freeze(self) -> Vocabulary:
-        """From now on a new value is unseen; returns itself."""
+        """Give new values the id 0 from now on; returns itself."""
         self._frozen = True
         return self
 
     def find(self, value: str) -> int:
-        """The id of a value; 0, and nothing is entered, if it never came."""
+        """The id of a value; 0 if unknown, without adding it."""
         return self._ids.get(value, 0)
 
     def id(self, value: str) -> int:
-        """The id of a value."""
+        """The id of a value, which is added if new."""
         number = self._ids.get(value, 0)
         if not number and not self._frozen:
             number = self._ids[value] = len(self._values)
@@ -60,8 +60,8 @@ class Vocabulary:
     def ids(self, codes: Integers32, strings: Sequence[str]) -> Integers32:
         """The ids of many values, of shape `(n_values,)`.
 
-        :param codes: for each value its place in `strings`, of shape `(n_values,)`.
-        :param strings: those that no code names get no id.
+        :param codes: for each value its index in `strings`, of shape `(n_values,)`.
+        :param strings: only those with a code are added.
         """
         if self._frozen:
             return np.array([self._ids.get(string, 0) for string in strings], dtype=np.int32)[codes]

@@ -1,11 +1,10 @@
-"""What can be read off one word alone: the token-level part of the unified feature set.
+"""Columns of one word alone: the token-level part of the unified feature set.
 
     word_column("shape", "en")("Parkinson")     "Aaaaaaaaa"
     word_column("stem", "en")("running")        "run"
 
-Each column is a function from a word to a short string, declared in `WORD_COLUMNS`, or the stem; a value is computed
-once for each distinct word. Zhao 2020 (token level), Liu 2017 (orthography, long and short shape, affixes), Berg 2019
-(affixes 4, 8).
+Each column is a function from a word to a short string, computed once for each distinct word. Zhao 2020 (token level),
+Liu 2017 (orthography, long and short shape, affixes), Berg 2019 (affixes 4, 8).
 """
 
 from __future__ import annotations
@@ -21,12 +20,7 @@ NONE = ""
 """The value of a column that does not apply to a token."""
 
 
-def _in_shape(c: str) -> str:
-    """What stands for a character in a shape."""
-    return "A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c
-
-
-_SHAPE_OF = ByCharacter(_in_shape)
+_SHAPE_OF = ByCharacter(lambda c: "A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c)
 
 
 @lru_cache(maxsize=65_536)
@@ -68,7 +62,7 @@ def _flag(test: Callable[[str], bool]) -> Callable[[str], str]:
 
 
 def _number_class(word: str) -> str:
-    """A number by what it could be in a date, an age or a code: `7` -> `day`, `2081` -> `year`."""
+    """The possible part of a date, or the number of digits: `7` -> `month`, `2081` -> `year`."""
     if not word.isdecimal():
         return NONE
     value = int(word[:9])

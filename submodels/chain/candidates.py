@@ -26,7 +26,7 @@ _BATCH_TOKENS = 20_000
 
 
 class HasTokens(Protocol):
-    """A note, or a part of one: so many tokens, and where they start and end in the text."""
+    """A note, or a part of one, with the offsets of its tokens."""
 
     @property
     def offsets(self) -> TokenOffsets: ...
@@ -35,7 +35,7 @@ class HasTokens(Protocol):
 
 
 def batches(tables: Sequence[HasTokens], n_tokens: int = _BATCH_TOKENS) -> Iterator[slice]:
-    """Consecutive notes of about so many tokens together, or one note that is longer, as slices."""
+    """Slices of consecutive notes with at most `n_tokens` tokens together, or of one longer note."""
     lengths = [len(table) for table in tables]
     first = tokens = 0
     for number, length in enumerate(lengths):
@@ -57,17 +57,17 @@ def propose(
     *,
     is_phi: Floats | None = None,
 ) -> list[list[Candidate]]:
-    """The candidates of notes: the spans of the best paths, and the other spans that are probable enough.
+    """The candidates of notes: the spans of the best paths, and the other probable spans.
 
-    :param emissions: score of each tag at each token of the notes, laid end to end, of shape `(n_tokens, L)`.
-    :param bounds: for each note where its tag sequences begin, then its number of tokens.
+    :param emissions: score of each tag at each token, over all notes, of shape `(n_tokens, L)`.
+    :param bounds: for each note the first tokens of its tag sequences, then its number of tokens.
     :param source: the name of the submodel.
     :param threshold: the least probability of a span off the best path.
-    :param is_phi: is filled with the probability of each token to be PHI, where it is given: `(n_tokens,)`.
-    :returns: for each note sorted by place and label; the score is the span's probability, `chosen` are those on the
-        best path.
+    :param is_phi: an array to fill with the probability of PHI at each token: `(n_tokens,)`.
+    :returns: for each note sorted by place and label, with the span's probability as score; those on the best path
+        are `chosen`.
     """
-    # (n_notes + 1,) first tokens of the notes, and (n_sequences + 1,) those of the sequences, all notes end to end.
+    # (n_notes + 1,) first tokens of the notes, and (n_sequences + 1,) those of the sequences, over all notes.
     begins = np.cumsum([0, *map(len, tables)]).tolist()
     inner = [begin + of_note[:-1] for begin, of_note in zip(begins, bounds, strict=False)]
     edges = np.concatenate([*inner, begins[-1:]])
@@ -87,8 +87,7 @@ def _spans(
 ) -> Iterator[tuple[int, int, str, float, bool]]:
     """First token, token after the last, label, probability, and whether it is on the best path, in order.
 
-    Sequences are looked at as many at a time as a batch has tokens, so that one long note takes no more memory, and no
-    more time a token, than many short ones.
+    Works through batches of sequences, so one long note takes no more memory than many short ones.
     """
     first = 0
     while first < len(edges) - 1:

@@ -1,11 +1,10 @@
-"""A linear-chain conditional random field: its tags and the scores between them, and nothing that is computed.
+"""The tags and transition scores of a linear-chain conditional random field.
 
     chain = Chain(("O", "B-AGE", "I-AGE"), transitions, start, end).constrained("BIO")
     Lattice.over(chain, emissions)      tags and probabilities: see submodels.chain.lattice
 
 A tag sequence y of a sentence has the score `start[y_1] + sum of transitions[y_i, y_i+1] + sum of emissions[i, y_i] +
-end[y_n]`, and its probability is proportional to exp(score) (Lafferty, McCallum and Pereira 2001). The CRF and the
-BLSTM-CNN-CRF share this.
+end[y_n]`, and its probability is proportional to exp(score) (Lafferty, McCallum and Pereira 2001).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from phistack.features.errors import SettingsError
 from phistack.features.tags import SCHEMES
 
 IMPOSSIBLE = -10_000.0
-"""The score of a transition that a tagging scheme forbids."""
+"""The score of a forbidden transition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +26,9 @@ class Chain:
     """The tags of a linear-chain CRF and the scores between them.
 
     :param tags: the L tags, such as `O`, `B-AGE`, `I-AGE`.
-    :param transitions: of shape `(L, L)`: score of going from tag i to tag j.
-    :param start: of shape `(L,)`: score of beginning a sentence with a tag.
-    :param end: of shape `(L,)`: score of ending a sentence with a tag.
+    :param transitions: score of going from tag i to tag j, of shape `(L, L)`.
+    :param start: score of beginning a sentence with a tag, of shape `(L,)`.
+    :param end: score of ending a sentence with a tag, of shape `(L,)`.
     :raises SettingsError: if the shapes do not fit the tags.
     """
 
@@ -46,11 +45,9 @@ class Chain:
                 raise SettingsError(f"{n_tags} tags need {name} of shape {shape}, not {found}")
 
     def constrained(self, scheme: str = "BIO") -> Chain:
-        """The chain in which no sentence can hold what the scheme forbids.
+        """The chain without the transitions that a tagging scheme forbids.
 
-        In BIO an inside tag only follows a tag of the same label; in BIOES also every begun span must be ended.
-
-        :param scheme: `BIO` or `BIOES`.
+        In `BIO` an inside tag only follows a tag of the same label; in `BIOES` every span must also be ended.
         """
         table = SCHEMES[scheme]
         parts = [tag.partition("-") for tag in self.tags]

@@ -4,10 +4,10 @@
     lattice.marginals()                                         (n, L) probability of each tag at each token
     lattice.best_path()                                         (n,) indices of tags
 
-All sequences are gone through together (`submodels.chain.lines`): a step is a product of the matrix of the tokens
-before with that of the transitions. Sums are over probabilities, not over their logarithms, and those of each token are
-made to sum to one (Rabiner 1989). CRFsuite's own tagger takes one sequence at a time and gives probabilities of tags
-alone, where the stacker needs those of spans; libraries that give both bring a whole framework for neural networks.
+All sequences are processed together (`submodels.chain.lines`): a step multiplies the matrix of the previous tokens by
+the transitions. Probabilities are scaled to sum to one at each token (Rabiner 1989), so no logarithms are needed.
+CRFsuite's own tagger takes one sequence at a time and gives probabilities of tags only, where the stacker needs those
+of spans; libraries with both come with a framework for neural networks.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 from phistack.features.arrays import Floats, Integers
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lines import Lines
-from phistack.submodels.chain.viterbi import viterbi, viterbi_among
 
 _LEAST = -300.0
-"""What is further below the best counts as this far below, so that no sum of products is ever zero."""
+"""The lowest score relative to the best, so that no sum of products is zero."""
 
 _A_FEW = 4
-"""Tags of a token that are looked at before all are."""
+"""The number of tags of a token that are searched first."""
 
 _ROUNDING = 1e-9
-"""More than probabilities are wrong by rounding."""
+"""An upper bound of rounding errors of probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """What forward-backward leaves; arrays of shape `(n, L)`, with the tokens in the order of `lines.order`.
+    """The result of forward-backward; arrays of shape `(n, L)`, with the tokens in the order of `lines.order`.
 
-    :param emissions: the scores as they were given, in the order of the text.
+    :param emissions: the scores, in the order of the text.
     :param weights: exp of the emissions, divided by the greatest of each token.
     :param forward: the probability of each tag at a token, given the tokens up to it.
-    :param backward: how much more probable each tag at a token is, given all tokens, than it is by `forward`.
+    :param backward: the ratio of `probabilities` to `forward`.
     :param probabilities: of each tag at a token, given all tokens.
     :param log_z: logarithm of the sum of exp(score) over all paths of each sequence, as in `lines.first`.
     """
@@ -63,11 +62,11 @@ class Lattice:
         """
         scores = np.asarray(emissions)
         lines = Lines.of(bounds, len(scores))
-        # (n, L), and (n, 1) what each token was divided by: it changes no probability, and exp stays within range.
+        # (n, L), and (n, 1) the divisor of each token, which keeps exp within range.
         weights, greatest = _weights_of(scores[lines.order])
         forward, sums = _forward(chain, weights, lines)
         backward, last_sums = _backward(chain, weights, sums, forward[lines.place[lines.last]], lines)
-        # (n_sequences,): all that was divided by makes up the sum over the paths, so the logarithms are added up.
+        # (n_sequences,): the logarithms of all divisors add up to that of the sum over the paths.
         log_z = lines.of_tokens((np.log(sums) + greatest[:, 0])[lines.place]) + np.log(last_sums)
         log_z += chain.start.max() + chain.end.max() + (lines.last - lines.first) * chain.transitions.max()
         return cls(chain, lines, scores, weights, forward, backward, forward * backward, log_z)
@@ -88,10 +87,10 @@ class Lattice:
         return float(self.log_z.sum())
 
     def expected_transitions(self) -> Floats:
-        """How often each tag is expected to follow each other one, [from, to], of shape `(L, L)`."""
+        """The expected number of each transition, [from, to], of shape `(L, L)`."""
         now = slice(len(self.lines.first), None)
-        # (n - n_sequences, L): what a token knows of what came before it, and of itself and what comes after. Their
-        # product over a transition is the probability of both tags, but for a factor that makes each pair sum to one.
+        # (n - n_sequences, L): the weights of the tokens before, and of a token and those after it. Their product with
+        # the transition, scaled to sum to one, is the probability of each pair of tags.
         before, after = self.forward[self.lines.before], (self.weights * self.backward)[now]
         between = transition_weights(self.chain)
         sums = ((before @ between) * after).sum(axis=1, keepdims=True)
@@ -101,38 +100,37 @@ class Lattice:
     def best_path(self) -> Integers:
         """The best tags, in the order of the text.
 
-        A path is at most as probable as each of its tags. So the best path among those of the most probable tags is the
-        best of all, if it is more probable than the other tags of each token together. Mostly one tag a token is
-        enough, and else a few are; only where they are not has Viterbi's algorithm to look at all.
+        A path is at most as probable as each of its tags. So the best path of the most probable tags is the best of
+        all, if it is more probable than the other tags of each token together. Mostly one tag per token is enough, or
+        a few; the remaining sequences are searched among all tags.
         """
         n_tags = self.probabilities.shape[1]
-        # (n,): the most probable tag of each token, and how much of its probability was looked at.
+        # (n,): the most probable tag of each token, and the probability of the tags searched so far.
         path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
         covered = self.probabilities[self.lines.place, path]
-        for n_kept in (min(_A_FEW, n_tags), n_tags):
+        for n_kept in sorted({min(_A_FEW, n_tags), n_tags}):
             unsure = self._unsure(path, covered)
             if not unsure.any():
                 break
             rest = unsure[self.lines.line]
             edges = np.flatnonzero(np.diff(self.lines.line[rest], prepend=-1, append=-1))
             emissions, lines = self.emissions[rest], Lines.of(edges, int(edges[-1]))
-            if n_kept == n_tags:
-                path[rest] = viterbi(self.chain, emissions, lines)
-                break
-            # (n_rest, n_kept): the most probable tags of the tokens of those sequences that are not settled.
+            # (n_rest, n_kept): the most probable tags of the tokens of the remaining sequences.
             probabilities = self.probabilities[self.lines.place[rest]]
-            kept = np.argpartition(probabilities, n_tags - n_kept, axis=1)[:, n_tags - n_kept :]
+            kept = np.broadcast_to(np.arange(n_tags), probabilities.shape)
+            if n_kept < n_tags:
+                kept = np.argpartition(probabilities, n_tags - n_kept, axis=1)[:, n_tags - n_kept :]
             covered[rest] = np.take_along_axis(probabilities, kept, axis=1).sum(axis=1)
-            path[rest] = viterbi_among(self.chain, emissions, lines, kept)
+            path[rest] = viterbi(self.chain, emissions, lines, kept)
         return path
 
     def _unsure(self, path: Integers, covered: Floats) -> NDArray[np.bool_]:
         """The sequences that may have a better path than the given one, as in `lines.first`.
 
-        :param covered: the probability of the tags of each token that were looked at.
+        :param covered: the probability of the searched tags of each token.
         """
-        # (n_sequences,): another path has a tag somewhere that was not looked at, so it is at most as probable as
-        # those tags of that token are together.
+        # (n_sequences,): any other path has an unsearched tag somewhere, so it is at most as probable as the unsearched
+        # tags of that token together.
         others = np.zeros(len(self.lines.first))
         np.maximum.at(others, self.lines.line, 1 - covered)
         unsure: NDArray[np.bool_] = np.exp(self.path_scores(path) - self.log_z) <= others + _ROUNDING
@@ -143,7 +141,7 @@ class Lattice:
 
         :param path: indices of tags, of shape `(n,)`.
         """
-        # (n,): the emission of each token, and the transition to it where it does not begin a sequence.
+        # (n,): the emission of each token, and the transition to it unless it begins a sequence.
         values = self.emissions[np.arange(len(path)), path].astype(np.float64)
         values[1:] += np.where(np.diff(self.lines.line) == 0, self.chain.transitions[path[:-1], path[1:]], 0.0)
         ends = self.chain.start[path[self.lines.first]] + self.chain.end[path[self.lines.last]]
@@ -165,9 +163,9 @@ def transition_weights(chain: Chain) -> Floats:
 
 
 def _forward(chain: Chain, weights: Floats, lines: Lines) -> tuple[Floats, Floats]:
-    """`forward` of the lattice, and what the probabilities of each token were divided by, of shape `(n,)`."""
+    """`forward` of the lattice, and the divisors of the tokens, of shape `(n,)`."""
     between, (start, _) = transition_weights(chain), _weights_of(chain.start)
-    # (n, L): the weight of a token's tag times the sum over all tags before it, made to sum to one at each token.
+    # (n, L): the weight of a token's tag times the sum over the previous tags, scaled to sum to one at each token.
     forward, sums = weights.copy(), np.ones(len(weights))
     n_lines = len(lines.first)
     forward[:n_lines] *= start
@@ -179,18 +177,18 @@ def _forward(chain: Chain, weights: Floats, lines: Lines) -> tuple[Floats, Float
 
 
 def _normalise(rows: Floats, sums: Floats) -> None:
-    """Divide rows by their sums, which are written down."""
+    """Divide rows by their sums, which go into `sums`."""
     rows.sum(axis=1, out=sums)
     rows /= sums[:, None]
 
 
 def _backward(chain: Chain, weights: Floats, sums: Floats, forward: Floats, lines: Lines) -> tuple[Floats, Floats]:
-    """`backward` of the lattice, divided so that its product with `forward` sums to one at each token.
+    """`backward` of the lattice, scaled so that its product with `forward` sums to one at each token.
 
     :param forward: of the last token of each sequence.
-    :returns: also the sums over how each sequence can end, as in `lines.last`.
+    :returns: also the sums over the ends of each sequence, as in `lines.last`.
     """
-    # (n, L): the same from the end, divided by what `forward` was divided by, so that their product sums to one.
+    # (n, L): the same from the end, with the divisors of `forward`.
     into, (end, _) = np.ascontiguousarray(transition_weights(chain).T), _weights_of(chain.end)
     backward, last_sums = np.empty_like(weights), forward @ end
     backward[lines.place[lines.last]] = end / last_sums[:, None]
@@ -199,3 +197,32 @@ def _backward(chain: Chain, weights: Floats, sums: Floats, forward: Floats, line
         leaving /= sums[now, None]
         np.matmul(leaving, into, out=backward[before])
     return backward, last_sums
+
+
+def viterbi(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
+    """The path with the highest score among some tags (Viterbi 1967), of shape `(n,)`, in the order of the text.
+
+    :param kept: the tags to search at each token, of shape `(n, n_kept)`; all L tags must be in their order.
+    """
+    into = np.ascontiguousarray(chain.transitions.T)
+    all_tags = kept.shape[1] == len(into)
+    # (n, n_kept): tags and the score of the best path up to each, in the order of the steps.
+    tags = kept[lines.order]
+    scores = np.take_along_axis(emissions[lines.order], tags, axis=1).astype(np.float64)
+    from_place = np.zeros(scores.shape, dtype=np.int64)
+    scores[: len(lines.first)] += chain.start[tags[: len(lines.first)]]
+    later = lines.later()
+    for before, now in later:
+        # (n_now, n_kept, n_kept): [token, to, from]. Only the best of the paths that arrive in a tag can go on.
+        between = into if all_tags else into[tags[now][:, :, None], tags[before][:, None, :]]
+        arriving = scores[before][:, None, :] + between
+        from_place[now] = arriving.argmax(axis=2)
+        scores[now] += arriving.max(axis=2)
+    # (n, 1): from the best last tag of each sequence back along its path.
+    path = np.zeros((len(scores), 1), dtype=np.int64)
+    last = lines.place[lines.last]
+    path[last, 0] = (scores[last] + chain.end[tags[last]]).argmax(axis=1)
+    for before, now in reversed(later):
+        path[before] = np.take_along_axis(from_place[now], path[now], axis=1)
+    found: Integers = np.take_along_axis(tags, path, axis=1)[lines.place, 0]
+    return found

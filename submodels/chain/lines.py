@@ -1,10 +1,9 @@
-"""Tag sequences cut into steps, so that many are gone through at once.
+"""Tag sequences cut into steps, to process many at once.
 
 lines = Lines.of([0, 3, 3, 7], 7)       sequences of 3, 0 and 4 tokens, laid end to end
 lines.later()                           for each step but the first, the tokens before it and its own
 
-The first tokens of all sequences are taken together, then the second tokens of all that have one, and so on, the
-longest sequence first.
+A step has the first tokens of all sequences, the next one their second tokens, and so on, the longest sequence first.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from phistack.features.errors import SettingsError
 class Lines:
     """Tag sequences laid end to end, and their tokens in steps.
 
-    :param first: index of the first token of each sequence that has one, the longest sequence first.
+    :param first: index of the first token of each non-empty sequence, the longest first.
     :param last: index of the last token of each.
-    :param line: the sequence of each token, as a place in `first`; of shape `(n,)`.
+    :param line: the sequence of each token, as an index of `first`; of shape `(n,)`.
     :param order: the tokens in the order of the steps; of shape `(n,)`.
     :param place: where each token is in that order; of shape `(n,)`.
     :param steps: where each step begins in that order, then the number of tokens.
@@ -43,21 +42,19 @@ class Lines:
         """Cut tokens into sequences.
 
         :param bounds: where sequences begin, of shape `(n_sequences + 1,)`; one sequence if not given.
-        :raises SettingsError: if the bounds do not cut so many tokens.
+        :raises SettingsError: if the bounds are not of this number of tokens.
         """
         edges = np.array([0, n_tokens] if bounds is None else bounds, dtype=np.int64)
         if len(edges) == 0 or edges[0] != 0 or edges[-1] != n_tokens or (np.diff(edges) < 0).any():
             raise SettingsError(f"the sentence bounds do not cut {n_tokens} tokens into sentences")
-        # (n_sequences + 1,): sequences without a token fall away.
+        # (n_sequences + 1,): drops empty sequences.
         edges = np.unique(edges)
-        # (n_sequences,): from the longest to the shortest, so that those with a token at a step are always the first
-        # ones.
+        # (n_sequences,): longest first, so the sequences with a token at a step are always the first ones.
         lengths = np.diff(edges)
         longest = np.argsort(-lengths, kind="stable")
         # (n,): the place of each token's sequence in that order.
         line = np.repeat(np.argsort(longest), lengths)
-        # (n_steps,) and (n_steps + 1,): a step has as many tokens as there are sequences that are longer than its
-        # number.
+        # (n_steps,) and (n_steps + 1,): a step has one token of each sequence that is longer than its number.
         n_longer = len(lengths) - np.cumsum(np.bincount(lengths))
         steps = np.concatenate([[0], np.cumsum(n_longer[:-1])])
         # (n,): a step has its tokens in the order of their sequences.
@@ -72,7 +69,7 @@ class Lines:
 
     @cached_property
     def before(self) -> Integers:
-        """For each token but the first ones, in the order of the steps, the place of the token before it."""
+        """For each token but the first ones, in the order of the steps, the place of the previous token."""
         places = [np.arange(before.start, before.stop) for before, _ in self.later()]
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
 

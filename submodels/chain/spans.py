@@ -2,8 +2,8 @@
 
     spans_of(lattice, 0.05)       [(3, 5, "AGE", 0.91), ...]: tokens 3 and 4, and no other, are one age
 
-A span is as probable as that it begins and goes on up to its last token, less that it goes on beyond. What a tag
-sequence says is what `features.tags.decode` reads from it.
+The probability of a span is that of its beginning and going on up to its last token, less that of going on beyond. Tag
+sequences are decoded as in `features.tags.decode`.
 """
 
 from __future__ import annotations
@@ -25,20 +25,17 @@ TokenSpan = tuple[int, int, str]
 def spans_of(
     lattice: Lattice, threshold: float, always: Collection[TokenSpan] = ()
 ) -> list[tuple[int, int, str, float]]:
-    """Spans and the exact probability that the tags say this span: it begins here, ends there, and is one.
+    """Spans and their exact probabilities.
 
-    :param threshold: above 0; the least probability of interest.
-    :param always: spans that are wanted whatever their probability; they have to lie within one sequence.
+    :param threshold: the least probability, above 0.
+    :param always: spans to return whatever their probability, each within one sequence.
     :returns: first token, token after the last, label, probability; sorted.
     """
     return sorted(_spans(lattice, threshold, _Wanted(always, lattice)))
 
 
 class _Wanted:
-    """The spans that are wanted whatever their probability.
-
-    :param until: the token after the last of those that begin at a token, of shape `(n,)`.
-    """
+    """The spans to return whatever their probability; `until` is the largest end of those beginning at each token."""
 
     def __init__(self, spans: Collection[TokenSpan], lattice: Lattice) -> None:
         numbers = {label: number for number, label in enumerate(_labels(lattice.chain.tags)[0])}
@@ -49,7 +46,7 @@ class _Wanted:
             self._of_length.setdefault(last - first, []).append((first, numbers[label]))
 
     def among(self, first: Integers, length: int, n_labels: int) -> NDArray[np.bool_]:
-        """Which spans that begin at the tokens `first`, which are sorted, are wanted: `(len(first), n_labels)`."""
+        """Which spans of a length that begin at `first`, sorted, are wanted: `(len(first), n_labels)`."""
         found = np.zeros((len(first), n_labels), dtype=np.bool_)
         places = np.array(self._of_length.get(length, []), dtype=np.int64).reshape(-1, 2)
         found[first.searchsorted(places[:, 0]), places[:, 1]] = True
@@ -57,9 +54,9 @@ class _Wanted:
 
 
 def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tuple[int, int, str, float]]:
-    """`alive[i, t]` is the probability that the span begun at `first[i]` is still going on, in the tag t."""
+    """`alive[i, t]` is the probability that the span begun at `first[i]` is still going on, with tag t."""
     labels, of_label = _labels(lattice.chain.tags)
-    # (n_alive,) tokens, (n_alive, L) and (n_alive, n_labels): the spans that are followed, all of one length.
+    # (n_alive,) tokens, (n_alive, L) and (n_alive, n_labels): the spans followed, all of one length.
     first = _beginnings(lattice, threshold, wanted)
     alive = _begun(lattice, first)
     masses, length = alive @ of_label, 1
@@ -68,7 +65,7 @@ def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tupl
         first, alive, masses = first[kept], alive[kept], masses[kept]
         if not len(first):
             return
-        # (n_alive, n_labels): a span ends here as probably as it has come this far, less that it goes on.
+        # (n_alive, n_labels): the probability of ending here is that of coming this far, less that of going on.
         alive = _extended(lattice, alive, first + length)
         longer = alive @ of_label
         found = masses - longer
@@ -80,7 +77,7 @@ def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tupl
 
 
 def _beginnings(lattice: Lattice, threshold: float, wanted: _Wanted) -> Integers:
-    """The tokens at which a span of interest can begin, sorted."""
+    """The tokens at which a span can begin, sorted."""
     tags = lattice.chain.tags
     if OUTSIDE not in tags:
         return np.arange(len(lattice.lines.line), dtype=np.int64)
@@ -89,11 +86,11 @@ def _beginnings(lattice: Lattice, threshold: float, wanted: _Wanted) -> Integers
 
 
 def _begun(lattice: Lattice, tokens: Integers) -> Floats:
-    """The probability that a span begins at a token in each tag, of shape `(len(tokens), L)`."""
+    """The probability that a span begins at a token with each tag, of shape `(len(tokens), L)`."""
     tags = lattice.chain.tags
     between = transition_weights(lattice.chain)
-    # (n_later, L): of all paths to a tag, the share of those that come from a tag with which its span does not go on.
-    # The first token of a sequence has none before it: what stands there begins.
+    # (n_later, L): of all paths to a tag, the share that begin a span there. The first token of a sequence always
+    # begins one.
     places = lattice.lines.place[tokens]
     later = places >= len(lattice.lines.first)
     before = lattice.forward[lattice.lines.place[tokens[later] - 1]]
@@ -103,17 +100,14 @@ def _begun(lattice: Lattice, tokens: Integers) -> Floats:
 
 
 def _extended(lattice: Lattice, alive: Floats, tokens: Integers) -> Floats:
-    """The probabilities of the same spans going on in `tokens`, those after their last.
-
-    A span that is in a tag goes on as probably as any path goes on from that tag within the span.
-    """
+    """The probabilities that the same spans go on in `tokens`, those after their last."""
     lines = lattice.lines
     between = transition_weights(lattice.chain)
-    # (n_inside,): no span goes on beyond its sequence.
+    # (n_inside,): spans end with their sequence.
     inside = tokens <= lines.last[lines.line[tokens - 1]]
     places = lines.place[tokens[inside]]
-    # (n_inside, L): all that can still come from a tag at the next token on. A span's probability in a tag is parted
-    # among the tags that follow by the transition to them and what comes after, and only where it goes on is it kept.
+    # (n_inside, L): the weight of all continuations from a tag at the next token. A span's probability is divided among
+    # the next tags by transition and continuation, and kept only where the span goes on.
     ahead = lattice.weights[places] * lattice.backward[places]
     longer = np.zeros_like(alive)
     longer[inside] = (alive[inside] / (ahead @ between.T)) @ (between * _continues(lattice.chain.tags)) * ahead
@@ -122,18 +116,18 @@ def _extended(lattice: Lattice, alive: Floats, tokens: Integers) -> Floats:
 
 @lru_cache(maxsize=8)
 def _continues(tags: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Whether the second tag goes on with the span of the first, as `decode` reads them; of shape `(L, L)`."""
+    """Whether the second tag continues the span of the first, as in `decode`; of shape `(L, L)`."""
     of_label = _labels(tags)[1]
     found = np.zeros((len(tags), len(tags)), dtype=np.bool_)
     for i, j in np.argwhere(of_label @ of_label.T).tolist():
-        # BIOES reads the tags of both schemes.
+        # BIOES decodes the tags of both schemes.
         found[i, j] = len(decode([tags[i], tags[j]], scheme="BIOES")) == 1
     return found
 
 
 @lru_cache(maxsize=8)
 def _labels(tags: tuple[str, ...]) -> tuple[list[str], Floats]:
-    """The labels, sorted, and which tag has which, of shape `(L, n_labels)`."""
+    """The labels, sorted, and the label of each tag as 0 or 1, of shape `(L, n_labels)`."""
     names = [tag.partition("-")[2] for tag in tags]
     labels = sorted(set(names) - {""})
     return labels, np.array([[float(name == label) for label in labels] for name in names]).reshape(len(tags), -1)

@@ -6,8 +6,8 @@
     weights.state          (n_attributes, n_labels)
     weights.transitions    (n_labels, n_labels), from row to column
 
-The library's own reader trusts the file and ends the process at a damaged one, and its dump rounds weights to six
-digits. The layout is that of CRFsuite 0.12, `crf1d_model.c` and `cqdb.c` (Okazaki 2007); all numbers little-endian:
+CRFsuite's reader ends the process at a damaged file, and its dump rounds weights to six digits. The layout is that of
+CRFsuite 0.12, `crf1d_model.c` and `cqdb.c` (Okazaki 2007); all numbers are little-endian:
 
     header       "lCRF", size of the file, "FOMC", version 100, number of features, of labels, of attributes,
                  and where the features, labels, attributes and two more tables begin
@@ -34,17 +34,17 @@ _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("we
 _STATE, _TRANSITION = 0, 1
 
 _MOST_LABELS, _LONGEST_STRING, _MOST_CELLS = 2_000, 1_000, 2**28
-"""A damaged file must not ask for more memory than its weights can need."""
+"""Limits on the memory for a damaged file."""
 
 
 @dataclass(frozen=True, eq=False)
 class CrfWeights:
-    """What a linear-chain model has learned.
+    """The weights of a linear-chain model.
 
     :param labels: the names of the L tags.
     :param attributes: the names of the A attributes that have a weight.
-    :param state: of shape `(A, L)`: what an attribute of a token adds to the score of a tag.
-    :param transitions: of shape `(L, L)`: what going from one tag to the next adds.
+    :param state: of shape `(A, L)`: weight of an attribute for a tag.
+    :param transitions: of shape `(L, L)`: weight of the step from one tag to the next.
     """
 
     labels: tuple[str, ...]
@@ -54,11 +54,7 @@ class CrfWeights:
 
 
 def read_weights(data: bytes) -> CrfWeights:
-    """The weights in a model file.
-
-    :param data: the whole file.
-    :raises BundleError: if it is not a model of CRFsuite, or is damaged.
-    """
+    """The weights in a model file; :raises BundleError: if it is not a model of CRFsuite, or is damaged."""
     try:
         return _read(data)
     except (struct.error, ValueError, IndexError) as error:
@@ -89,7 +85,7 @@ def _read(data: bytes) -> CrfWeights:
 
 
 def _table(features: NDArray[np.void], shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Weights by source and target; an IndexError for a place outside."""
+    """Weights by source and target; raises IndexError if one is out of range."""
     table = np.zeros(shape)
     table[features["source"], features["target"]] = features["weight"]
     return table

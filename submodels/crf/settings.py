@@ -1,7 +1,4 @@
-"""The settings of the CRF submodel.
-
-CrfSettings(algorithm="l2sgd", c2=0.1).check()
-"""
+"""The settings of the CRF submodel: `CrfSettings(algorithm="l2sgd", c2=0.1).check()`."""
 
 from __future__ import annotations
 
@@ -13,8 +10,7 @@ from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
 from phistack.features.tags import SCHEMES
 from phistack.submodels.base import refuse_beyond
-from phistack.submodels.crf.cross_files import named_crosses
-from phistack.submodels.crf.templates import TEMPLATES, Cross
+from phistack.submodels.crf.templates import TEMPLATES, Cross, named_crosses
 
 _LIMITS = {
     "c1": (0, 1e6),
@@ -28,34 +24,31 @@ _LIMITS = {
     "threshold": (1e-6, 1),
 }
 _ALGORITHMS = ("lbfgs", "l2sgd")
-"""How weights are learned: by L-BFGS, or by stochastic gradient descent."""
-
 _FURTHEST = 50
-"""Tokens from the one that a template is read at."""
+"""The largest offset of a template, in tokens."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CrfSettings:
-    """What the CRF reads and how it is trained.
+    """The features of the CRF and its training.
 
-    :param templates: the feature crosses, or a file of them by its name or path (`submodels.crf.cross_files`); those
-        that name a column left out of the feature space are dropped. A column of another package that they do not
-        name is read at the token and at the ones beside it.
-    :param whole_words: whether offsets in templates count words, where tokens are pieces of words: at -1 is the last
-        piece of the word before, rather than another piece of the same word.
+    :param templates: the feature crosses, or a file of them by name or path (`submodels.crf.templates`); those with a
+        column that the feature space lacks are dropped. Columns of other packages that they do not name are read at
+        the token and its two neighbours.
+    :param whole_words: whether offsets in templates count words, where tokens are pieces of words: -1 is the last
+        piece of the previous word, not another piece of the same word.
     :param scheme: `BIO` or `BIOES`.
     :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
     :param algorithm: `lbfgs`, or `l2sgd`, stochastic gradient descent.
-    :param c1: coefficient of the L1 penalty, which leaves most attributes without a weight; only with L-BFGS.
+    :param c1: coefficient of the L1 penalty, which removes most attributes; only with L-BFGS.
     :param c2: coefficient of the L2 penalty.
-    :param regularisation: in the place of c2, the weight of half the squared weights beside the mean loss of a
-        sequence, as most programs have it; 0 for c2, which stands beside the sum of all losses.
+    :param regularisation: replaces c2: the coefficient of half the squared weights relative to the mean loss of a
+        sequence, as in most programs, where c2 is relative to the sum of losses; 0 for c2.
     :param learning_rate: of stochastic gradient descent.
-    :param max_iterations: it stops after so many passes over the corpus, or earlier where nothing is gained.
-    :param min_count: an attribute that occurs at fewer of the tokens that it learns from is left out.
-    :param look_alikes: how many tokens that look like PHI it learns from for each token of PHI; see
-        `submodels.crf.instructive`.
-    :param others: the share of all other tokens that it learns from; 1 is all.
+    :param max_iterations: the most passes over the corpus; training may converge earlier.
+    :param min_count: attributes of fewer training tokens are dropped.
+    :param look_alikes: number of hard negatives to learn from, per token of PHI; see `submodels.crf.instructive`.
+    :param others: the share of all tokens to learn from as well; 1 is all.
     :param threshold: least probability of a candidate that is not on the best path.
     """
 
@@ -81,7 +74,7 @@ class CrfSettings:
 
     @property
     def declared(self) -> tuple[Cross, ...]:
-        """The templates that are declared; :raises SettingsError: if their file cannot be used."""
+        """The templates, read from their file if one is named; :raises SettingsError: if it cannot be used."""
         return named_crosses(self.templates) if isinstance(self.templates, str) else tuple(self.templates)
 
     def check(self, features: FeatureSettings | None = None) -> None:
@@ -94,4 +87,4 @@ class CrfSettings:
             raise SettingsError("the CRF's algorithm l2sgd needs c2 or regularisation above 0")
         refuse_beyond(_LIMITS, self, "the CRF")
         if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
-            raise SettingsError(f"the CRF's templates must look at most {_FURTHEST} tokens before or after")
+            raise SettingsError(f"the CRF's templates can have offsets of at most {_FURTHEST} tokens")

@@ -4,12 +4,13 @@
     crf.propose(tables)[0]       [Candidate(Span(12, 17, "DOCTOR"), "crf", 0.93), ...]
 
 Lafferty, McCallum and Pereira 2001; as a submodel in Liu 2017 and Zhao 2020. CRFsuite (Okazaki 2007) learns the
-weights of attributes and transitions; here they are kept as arrays, so that tagging is a sum of rows followed by the
-inference of `submodels.chain.crf`, which also gives the probability of each span.
+weights of attributes and transitions. Tagging sums rows of weights and runs the inference of `submodels.chain`, which
+also gives the probability of each span.
 """
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import math
 import re
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Floats, Floats32, Integers, Integers32
 from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.errors import BundleError, TrainingError
+from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.reporting import report
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import OUTSIDE
@@ -34,7 +35,6 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, Told, saved_submodel
 from phistack.submodels.chain.candidates import batches, propose
 from phistack.submodels.chain.crf import Chain
-from phistack.submodels.crf.c_random import seed_c_library
 from phistack.submodels.crf.crfsuite_file import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
 from phistack.submodels.crf.instructive import instructive_tokens, pieces
@@ -60,7 +60,7 @@ class CrfSubmodel(CrfSettings, Submodel):
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
-        :param seed: of the order in which stochastic gradient descent reads; L-BFGS begins at zero and draws nothing.
+        :param seed: for the order of stochastic gradient descent; L-BFGS uses no random numbers.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
@@ -70,7 +70,7 @@ class CrfSubmodel(CrfSettings, Submodel):
             raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
         started = perf_counter()
         self.crosses_ = self._crosses(tables[0].space)
-        self._say_what_is_left_out(tables[0].space)
+        self._log_dropped(tables[0].space)
         self.model_ = self._train(tables, tags, seed)
         self._use(self.model_)
         _LOG.info(
@@ -84,11 +84,11 @@ class CrfSubmodel(CrfSettings, Submodel):
         return self.weights_.emissions(tables)
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """The spans of each note's best path, and the others that are probable enough."""
+        """The spans of each note's best path, and the other probable ones."""
         return self._proposed(tables)
 
     def tell(self, tables: Sequence[FeatureTable]) -> list[Told]:
-        """The same, and how likely there is more PHI in each line."""
+        """The same, with the probability of further PHI in each line."""
         is_phi = np.empty(sum(map(len, tables)))
         notes = np.split(is_phi, np.cumsum([len(table) for table in tables])[:-1])
         return [Told.of(*note) for note in zip(tables, self._proposed(tables, is_phi), notes, strict=False)]
@@ -112,7 +112,7 @@ class CrfSubmodel(CrfSettings, Submodel):
         return found
 
     def save(self, folder: Path) -> None:
-        """Write `settings.json`, in which templates of a file are spelled out, and CRFsuite's `model.crfsuite`."""
+        """Write `settings.json`, with all templates, and CRFsuite's `model.crfsuite`."""
         write_json(folder / _SETTINGS_FILE, {**self.settings(), "templates": self.declared})
         (folder / _MODEL_FILE).write_bytes(self.model_)
 
@@ -139,10 +139,9 @@ class CrfSubmodel(CrfSettings, Submodel):
 
     @property
     def _columns(self) -> set[str]:
-        """Those that the templates name."""
         return {name for template in self.declared for name, _ in template}
 
-    def _say_what_is_left_out(self, space: FeatureSpace) -> None:
+    def _log_dropped(self, space: FeatureSpace) -> None:
         if missing := sorted(self._columns - set(space.columns)):
             n_declared, n_left = len(self.declared), len(usable(self.declared, space.columns))
             _LOG.info(
@@ -161,7 +160,7 @@ class CrfSubmodel(CrfSettings, Submodel):
         lines = self._lines(tables)
         is_phi = flat != OUTSIDE
         learned = instructive_tokens(attributes, is_phi, lines, look_alikes=self.look_alikes, others=self.others)
-        # (n_attributes,): those that are frequent enough where it learns; the place 0 of the counts is for none.
+        # (n_attributes,): those with enough training tokens; index 0 of the counts is for none.
         kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= self.min_count
         sequences = list(pieces(learned, lines))
         for piece in sequences:
@@ -171,7 +170,7 @@ class CrfSubmodel(CrfSettings, Submodel):
             trainer.append(of_piece, flat[piece].tolist())
         trainer.set_params(self._parameters(len(sequences)))
         if self.algorithm == "l2sgd":
-            seed_c_library(seed)
+            _seed_c_library(seed)
         with TemporaryDirectory() as folder:
             trainer.train(str(Path(folder) / _MODEL_FILE))
             return (Path(folder) / _MODEL_FILE).read_bytes()
@@ -179,8 +178,8 @@ class CrfSubmodel(CrfSettings, Submodel):
     def _parameters(self, n_sequences: int) -> dict[str, float]:
         """CRFsuite's parameters.
 
-        Its l2sgd has the rate `eta / (1 + lambda * eta * t)` at the step t, with lambda = 2 * c2 / n_sequences, and
-        tries several eta beforehand; with one trial it is that of the settings, and with a small lambda stays there.
+        Its l2sgd has the rate `eta / (1 + lambda * eta * t)` at step t, with lambda = 2 * c2 / n_sequences. It tries
+        several values of eta first, unless the number of trials is one.
         """
         shared = {
             "c2": self.regularisation / 2 * n_sequences if self.regularisation else self.c2,
@@ -192,18 +191,18 @@ class CrfSubmodel(CrfSettings, Submodel):
         return {**shared, **own[self.algorithm]}
 
     def _lines(self, tables: Sequence[FeatureTable]) -> Integers:
-        """The number of each token's sequence, the notes laid end to end; of shape `(n_tokens,)`."""
+        """The number of each token's sequence, over all notes; of shape `(n_tokens,)`."""
         lengths = np.concatenate([np.diff(self._sequences(table)) for table in tables])
         return np.repeat(np.arange(len(lengths)), lengths)
 
     def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], Integers32]:
-        """Every attribute that is frequent enough, by name, and which of them each token has.
+        """The names of all attributes that are frequent enough, and the attributes of each token.
 
         :returns: names of shape `(n_attributes,)`, and indices of shape `(n_templates, n_tokens)`, -1 for none.
         """
         names: list[str] = []
         found = np.empty((len(self.crosses_.templates), sum(map(len, tables))), dtype=np.int32)
-        # (n_templates, n_tokens): for each template the distinct values that are frequent enough are numbered on.
+        # (n_templates, n_tokens): the frequent values of all templates, numbered consecutively.
         for number, values in enumerate(self.crosses_.read(tables)):
             distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
             kept = (distinct >= 0) & (counts >= self.min_count)
@@ -229,12 +228,24 @@ class CrfSubmodel(CrfSettings, Submodel):
         self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
 
 
+def _seed_c_library(seed: int) -> None:
+    """Seed the C library, whose random numbers CRFsuite uses; :raises SettingsError: if it cannot be reached."""
+    try:
+        seed_with = ctypes.CDLL(None).srand
+    except (OSError, TypeError, AttributeError):
+        raise SettingsError(
+            "the CRF's algorithm l2sgd draws from the C library, which cannot be seeded on this system, so no training "
+            "could be repeated; use the algorithm lbfgs"
+        ) from None
+    seed_with(ctypes.c_uint(seed % 2**32))
+
+
 _READING = 0.15
-"""About the share of a fit that is over when the first iteration begins."""
+"""The approximate share of a fit before the first iteration."""
 
 
 def _progress(most: int) -> Callable[[str], None]:
-    """Turns the messages of CRFsuite into reports, and a log line for every tenth of at most so many iterations."""
+    """Turns the messages of CRFsuite into progress reports, and logs every tenth iteration."""
     iteration = 0
 
     def on_message(message: str) -> None:

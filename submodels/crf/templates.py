@@ -1,12 +1,13 @@
 """The CRF's feature crosses, declared as data, and the attributes that they give to tokens.
 
     (("word", 0),)                        the word itself
-    (("word", -1), ("word", 0))           the word and the one before it
+    (("word", -1), ("word", 0))           the previous word and the word
     (("key", 0), ("short_shape", 0))      the key before the colon with the word's shape
+    named_crosses("zhao2020")             those of an installed file, or of a user's file
 
-A template is a tuple of columns of the feature table, each with an offset from the token. What it reads at one token
-makes one attribute: `37:5120` is the template 37 with the values that the number 5120 stands for. Attributes are made
-from the ids of values, a whole corpus at a time; no string is built for a single token.
+A template is a tuple of columns of the feature table, each with an offset from the token. Its values at one token make
+one attribute: `37:5120` is the template 37 with the values numbered 5120. Attributes are computed from ids, for a whole
+corpus at a time. A file has one template per line, as in `word[-1] & word[0]`; `#` begins a comment.
 
 The templates follow Liu 2017 (word n-grams, affixes, shapes, orthography, sentence information, section, dictionaries)
 and Zhao 2020 (stem, key, numbers, layout, repetition in the document).
@@ -15,20 +16,30 @@ and Zhao 2020 (stem, key, numbers, layout, repetition in the document).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
+from pathlib import Path
 
 import numpy as np
 
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
+from phistack.features.registry import FileRegistry
+from phistack.features.regular_files import read_regular
+from phistack.features.user_files import file_named
 
 Cross = tuple[tuple[str, int], ...]
 
 _AT = "@"
-"""Between a column and the offset of a word; no column has it in its name."""
+"""Separates a column from the offset of a word; no column has it in its name."""
+
+CROSSES = FileRegistry("crosses", "file of feature crosses", ".txt")
+"""Files by name; all are of installed packages."""
+
+_READ = re.compile(r"([a-z]\w*)\[(-?\d{1,3})\]")
 
 _NEAR = (-2, -1, 0, 1, 2)
 _BESIDE = (-1, 0, 1)
@@ -49,7 +60,7 @@ _WINDOWS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("pos", _NEAR), ("ner", _BESIDE),
     *((name, _BESIDE) for name in ("brown4", "brown6", "brown10", "brown20", "vector_cluster")),
 )  # fmt: skip
-"""Columns read alone, and the offsets at which they are."""
+"""Columns read alone, and their offsets."""
 
 _RUNS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
     ("word", _PAIRS + _TRIPLES), ("lower", _PAIRS), ("stem", _PAIRS), ("shape", _PAIRS + _TRIPLES),
@@ -83,26 +94,53 @@ TEMPLATES: tuple[Cross, ...] = (
     *(tuple((name, 0) for name in names) for names in _CROSSES),
     *_CONTEXTS,
 )
-"""What the CRF reads by default."""
+"""The default templates."""
+
+
+def named_crosses(name: str) -> tuple[Cross, ...]:
+    """The crosses of one of `CROSSES`, or of the file at a path.
+
+    :raises SettingsError: if it cannot be read, with the number of the line.
+    """
+    if name in CROSSES.names:
+        return read_crosses(CROSSES.text(name))
+    with file_named("the file of feature crosses", Path(name)):
+        return read_crosses(read_regular(Path(name)).decode("utf-8"))
+
+
+def read_crosses(text: str) -> tuple[Cross, ...]:
+    """The crosses of a text; :raises SettingsError: for a wrong or repeated line, or if there is no cross."""
+    found: dict[Cross, None] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        declared = line.partition("#")[0].strip()
+        if not declared:
+            continue
+        parts = [_READ.fullmatch(part.strip()) for part in declared.split("&")]
+        cross = tuple((part[1], int(part[2])) for part in parts if part is not None)
+        if None in parts or len(set(cross)) < len(parts) or cross in found:
+            raise SettingsError(f"line {number} is no feature cross, such as word[-1] & shape[0], or repeats one")
+        found[cross] = None
+    if not found:
+        raise SettingsError("it holds no feature cross")
+    return tuple(found)
 
 
 def usable(templates: Iterable[Cross], columns: Collection[str]) -> tuple[Cross, ...]:
-    """The templates that name none but the given columns."""
+    """The templates whose columns are all among the given ones."""
     return tuple(template for template in templates if all(name in columns for name, _ in template))
 
 
 @dataclass(frozen=True, eq=False)
 class Crosses:
-    """Reads templates at tokens, as numbers.
+    """Evaluates templates at tokens.
 
-    A value of a template is one number: the ids of its columns as digits, each in the base of its column. Beyond the
-    ends of a note a column has an id of its own. A template with a value unseen in training, or whose column does not
-    apply to the token, gives nothing.
+    The value of a template is one number: the ids of its columns as digits, each in the base of its column. Positions
+    beyond the ends of a note have a separate id, `base - 1`. A template with a value unseen in training, or with a
+    column that does not apply to the token, has no value.
 
-    :param templates: what is read; a column of a neighbouring word stands with no offset, under a name such as
-        `stem@-1`.
-    :param base: column -> above all its ids, and the one less is that of the places beyond the ends of a note.
-    :param none: column -> the id that says that it does not apply to a token; -1 if it applies everywhere.
+    :param templates: with the column of a neighbouring word under a name such as `stem@-1`, without an offset.
+    :param base: column -> number of its ids.
+    :param none: column -> the id for "does not apply"; -1 if it applies everywhere.
     """
 
     templates: tuple[Cross, ...]
@@ -114,7 +152,7 @@ class Crosses:
         """The templates in a fitted feature space, whose ids never change.
 
         :param templates: only of columns that the space has.
-        :param whole_words: whether their offsets count words, where tokens are pieces of words.
+        :param whole_words: whether offsets count words, where tokens are pieces of words.
         :raises SettingsError: if a template crosses so many columns that 63 bits cannot number its values.
         """
         if whole_words:
@@ -125,21 +163,19 @@ class Crosses:
         for template in templates:
             if math.prod(base[name] for name, _ in template) >= 2**63:
                 raise SettingsError(f"the CRF's template {template} crosses too many values; leave a column out")
-        return cls(templates, base, {name: _id_of_none(found) for name, found in values.items()})
+        return cls(
+            templates,
+            base,
+            {name: next((i for i, value in enumerate(found) if not value), -1) for name, found in values.items()},
+        )
 
     def read(self, tables: Sequence[FeatureTable]) -> list[Integers]:
-        """The values of each template at all tokens of the notes, laid end to end.
-
-        :returns: for each template an array of shape `(n_tokens,)`, -1 where it gives nothing.
-        """
+        """The values of each template at all tokens of the notes, each of shape `(n_tokens,)`; -1 for no value."""
         columns, places = self.laid_out(tables)
         return [self._read_one(template, columns, places) for template in self.templates]
 
     def laid_out(self, tables: Sequence[FeatureTable]) -> tuple[dict[str, Integers], Integers]:
-        """The columns of all notes, with ids of beyond before, between and after them, and the places of the tokens.
-
-        There are so many such ids that a template at a token never reads what is before the first or another note's.
-        """
+        """The columns of all notes, padded between notes, and the places of the tokens."""
         # (width + n_tokens + n_notes * width,) for each column: `beyond` before the first note and after each.
         width = max((abs(offset) for template in self.templates for _, offset in template), default=0)
         columns = {}
@@ -152,7 +188,7 @@ class Crosses:
         return columns, places
 
     def _ids(self, table: FeatureTable, name: str) -> Integers32:
-        """The ids of a column at each token, or at the word that its name says, of shape `(n_tokens,)`."""
+        """The ids of a column at each token, or at the neighbouring word in its name, of shape `(n_tokens,)`."""
         column, _, offset = name.partition(_AT)
         ids = table.column(column)
         if not offset:
@@ -162,11 +198,11 @@ class Crosses:
         return found
 
     def bases(self, number: int) -> list[int]:
-        """Above all ids that each column of a template can have."""
+        """The number of ids of each column of a template."""
         return [self.base[name] for name, _ in self.templates[number]]
 
     def digits(self, number: int, values: Integers) -> list[Integers]:
-        """The ids of each column of a template that make some of its values."""
+        """The ids of each column of a template in some of its values."""
         found = []
         for base in reversed(self.bases(number)):
             values, ids = np.divmod(values, base)
@@ -174,7 +210,7 @@ class Crosses:
         return found[::-1]
 
     def _read_one(self, template: Cross, columns: dict[str, Integers], places: Integers) -> Integers:
-        # (n_tokens,): the ids at the offsets as the digits of one number, and where one of them says nothing.
+        # (n_tokens,): the ids at the offsets as the digits of one number, and where one of them has no value.
         values = np.zeros(len(places), dtype=np.int64)
         silent = np.zeros(len(places), dtype=np.bool_)
         for name, offset in template:
@@ -185,10 +221,4 @@ class Crosses:
 
 
 def _of_word(name: str, offset: int) -> tuple[str, int]:
-    """What is read at a word so many words on."""
     return (f"{name}{_AT}{offset}", 0) if offset else (name, 0)
-
-
-def _id_of_none(values: Sequence[str]) -> int:
-    """The id of the value of a column that does not apply; -1 if it applies everywhere."""
-    return next((i for i, value in enumerate(values) if not value), -1)

@@ -1,7 +1,4 @@
-"""The settings of the rule learner as a submodel.
-
-TbedSettings(start="frequent", max_rules=200)
-"""
+"""The settings of the rule learner as a submodel: `TbedSettings(start="frequent", max_rules=200)`."""
 
 from __future__ import annotations
 
@@ -18,22 +15,21 @@ STARTS = ("regex", "frequent", "empty", "patterns")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TbedSettings:
-    """From which tags TBED starts, and how it learns rules that correct them.
+    """The initial tagger of TBED, and how it learns rules.
 
     :param start: the initial tagger, one of `STARTS`.
     :param regex: settings of the regex submodel, with `start="regex"`.
-    :param token_patterns: a file of token patterns of phistack, or the path of one, with `start="patterns"`; see
+    :param token_patterns: the name or path of a file of token patterns, with `start="patterns"`; see
         `submodels.regex.token_tagger`.
-    :param label_set: of the notes, by which token patterns have their labels; empty for none with a name.
-    :param templates: a template set of phistack, or the path of a template file; see `tbed.templates`. Templates that
-        name a column left out of the feature space are dropped.
-    :param max_rules: learn no more rules than this; with 0 it is the initial tagger alone.
+    :param label_set: of the labels of token patterns; may be empty.
+    :param templates: the name of a template set, or the path of a template file; see `tbed.templates`. Templates with
+        a column that the feature space lacks are dropped.
+    :param max_rules: the most rules to learn; 0 for the initial tagger alone.
     :param min_gain: stop when the best rule gains less.
-    :param min_groups: a rule has to correct tokens of so many patients.
+    :param min_groups: a rule must correct tokens of this many patients.
     :param within: which tokens are neighbours: those of a `sentence`, a `line` or a `note`.
-    :param held_out: share of the patients on whom it is tried how far rules help; 0 learns up to `min_gain`. Rules are
-        learned from the others until they stop to help; the gain of the last helpful rule is then the smallest that is
-        accepted in learning from all notes.
+    :param held_out: share of held-out patients, or 0. Rules are first learned from the others for as long as they help
+        on the held-out patients; the gain of the last one is the least gain in learning from all notes.
     :raises SettingsError: if a setting cannot work.
     """
 
@@ -56,7 +52,7 @@ class TbedSettings:
 
     @classmethod
     def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """The arguments with the label set for the patterns that it starts from, if it does."""
+        """See `Submodel.for_label_set`; for the patterns of the initial tagger."""
         if settings.get("start") == "patterns":
             return with_label_set(settings, label_set)
         if not cls.holds(settings):
@@ -65,12 +61,12 @@ class TbedSettings:
 
     @classmethod
     def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """The arguments with a user's own patterns among those that it starts from, if it does."""
+        """See `Submodel.for_patterns`; for the regex submodel as initial tagger."""
         if not cls.holds(settings):
             return settings
         return {**settings, "regex": {**settings.get("regex", {}), "patterns_file": path}}
 
     @classmethod
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The regex kind, where it starts from patterns."""
+        """The regex kind, if it is the initial tagger."""
         return ("regex",) if settings.get("start", STARTS[0]) == "regex" else ()

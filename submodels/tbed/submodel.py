@@ -3,8 +3,8 @@
     tbed = TbedSubmodel().fit(tables)
     tbed.propose(tables)[0]    [Candidate(Span(12, 17, "DOCTOR"), "tbed", 0.93, True, "rule 12: O -> B-DOCTOR if ...")]
 
-Brill 1995; as a submodel in Zhao 2020, where it starts from the tags of regular expressions. The learner itself is the
-package `tbed`; here it meets the other submodels.
+Brill 1995; as a submodel in Zhao 2020, where it starts from the tags of regular expressions. The learner is the package
+`tbed`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.settings import TbedSettings
-from phistack.tbed.grid import STRETCHES
+from phistack.tbed.grid import STRETCHES, Notes
 from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
 from phistack.tbed.learner import learn
-from phistack.tbed.notes import Notes
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from phistack.tbed.settings import LearnerSettings
 from phistack.tbed.tagger import Tagged, Tagger
@@ -44,7 +43,7 @@ _PATTERNS_FILE = "token_patterns.toml"
 
 
 class _TbedState(TypedDict):
-    """What `settings.json` holds."""
+    """The content of `settings.json`."""
 
     settings: dict[str, Any]
     tags: list[str]
@@ -53,8 +52,8 @@ class _TbedState(TypedDict):
 class TbedSubmodel(TbedSettings, Submodel):
     """Transformation-based error-driven learning.
 
-    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags that rules may name), `regex_`, `frequent_` or
-    `patterns_` (the initial tagger; `None` if it is another one).
+    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_`, `frequent_` and `patterns_`
+    (the initial tagger, and `None` for the others).
     """
 
     kind: ClassVar[str] = "tbed.v1"
@@ -63,7 +62,7 @@ class TbedSubmodel(TbedSettings, Submodel):
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn the initial tagger, then the rules that correct its errors.
 
-        :param seed: chooses the patients that are held out.
+        :param seed: for the choice of held-out patients.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if the template file cannot be used.
         """
@@ -104,28 +103,26 @@ class TbedSubmodel(TbedSettings, Submodel):
         return learned.rules[-1].gain or self.min_gain if learned.rules else self.min_gain
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """The spans that the corrected tags say, each with the rule that was the last to change one of its tags."""
+        """The spans of the corrected tags; the evidence is the last rule that changed one of their tags."""
         proposed = self._initial_candidates(tables)
         tagged = Tagger(self.rules_.rules, self.within).tag(tables, self._initial(tables, proposed))
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
 
     def notes(self, tables: Sequence[FeatureTable]) -> Notes:
-        """Annotated notes with the tags that the rules start from, for `tbed.report.score_rules`."""
+        """Annotated notes with their initial tags, for `tbed.tagger.score_rules`."""
         return Notes(tables, self._initial(tables), [table.tags() for table in tables])
 
     def edited(self, text: str, *, name: str, space: FeatureSpace) -> Self:
-        """The same submodel with other rules.
+        """The same submodel with the rules in the text of a file; :raises SettingsError: for a mistake in them.
 
-        :param text: a rule file, as `save` writes it.
         :param name: of the file, for error messages.
-        :raises SettingsError: with line and column, for a mistake in the rules.
         """
         model = copy(self)
         model.rules_ = parse_rules(text, name=name, tags=self.tags_, columns=space.columns)
         return model
 
     def save(self, folder: Path) -> None:
-        """Write `settings.json`, the rules as `rules.txt`, which may be edited, and the initial tagger."""
+        """Write `settings.json`, the rules as an editable `rules.txt`, and the initial tagger."""
         state = {"settings": self.settings(), "tags": self.tags_}
         write_json(folder / _SETTINGS_FILE, state)
         (folder / _RULES_FILE).write_text(format_rules(self.rules_), encoding="utf-8", newline="\n")
@@ -140,10 +137,7 @@ class TbedSubmodel(TbedSettings, Submodel):
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
-        """Read what `save` wrote.
-
-        :raises BundleError: if it is not that; for a mistake in the rules the message has its line and column.
-        """
+        """Read the files of `save`; :raises BundleError: if they are damaged, with line and column for the rules."""
         state = files.json(_SETTINGS_FILE, _TbedState)
         text = files.text(_RULES_FILE)
         with damage_refused("the TBED submodel of the engine"):
@@ -167,7 +161,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         return model
 
     def _templates(self, space: FeatureSpace) -> tuple[RuleTemplate, ...]:
-        """The templates whose columns there are."""
+        """The templates whose columns the space has."""
         if self.templates in TEMPLATES.names:
             templates = (*named_templates(self.templates), *_of_further(space.further_columns(())))
         else:
@@ -186,7 +180,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         return kept
 
     def _fit_start(self, tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Learn the initial tagger; its tags for the training notes come back."""
+        """Learn the initial tagger; returns its tags for the training notes."""
         self.frequent_: FrequentTags | None = None
         self.regex_: Submodel | None = None
         self.patterns_: TokenTagger | None = None
@@ -201,7 +195,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         return self._initial(tables)
 
     def _initial_candidates(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """What the regex submodel proposes; nothing with another initial tagger."""
+        """The proposals of the regex submodel, if it is the initial tagger."""
         return self.regex_.propose(tables) if self.regex_ is not None else [[] for _ in tables]
 
     def _initial(
@@ -229,7 +223,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         return found
 
     def _reasons(self, numbers: Sequence[int], start: Candidate | None) -> tuple[float, str]:
-        """How sure a span is, and why, by the rules that changed its tags."""
+        """Score and evidence of a span, by the rules that changed its tags."""
         rules = [self.rules_.rules[number - 1] for number in numbers]
         if rules:
             return min(map(_precision, rules)), _evidence(numbers[-1], rules[-1])
@@ -237,7 +231,7 @@ class TbedSubmodel(TbedSettings, Submodel):
 
 
 def _of_further(columns: Sequence[str]) -> tuple[RuleTemplate, ...]:
-    """Templates for columns of other packages, which the sets that are shipped cannot name."""
+    """Templates for columns of other packages, which the shipped sets do not name."""
     lines = ("{}[{{-1, 0, 1}}]", "{}[0] & lower[0]", "tag[{{-1, 1}}] & {}[0]")
     return read_templates("\n".join(line.format(name) for name in columns for line in lines))
 
@@ -254,7 +248,7 @@ def _evidence(number: int, rule: Rule) -> str:
 
 
 def _precision(rule: Rule) -> float:
-    """How often a rule was right in training when it changed a tag that was right, or made it so (Laplace)."""
+    """Precision of a rule in training, over the tokens that it corrected or broke (Laplace)."""
     if rule.gain is None:
         return 1.0
     return (rule.gain + rule.broken + 1) / (rule.gain + 2 * rule.broken + 2)

@@ -14,7 +14,7 @@ from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import new_submodel
-from phistack.submodels.crf.cross_files import named_crosses
+from phistack.submodels.crf.templates import named_crosses
 
 PRESET = EngineSettings.preset("anonymate2019")
 CRF, NETWORK = (new_submodel(name, given) for name, given in PRESET.submodels.items())

@@ -24,8 +24,7 @@ from phistack.features.tags import decode
 from phistack.submodels.base import new_submodel
 from phistack.submodels.blstm.character_training import LanguageModelPlan
 from phistack.submodels.chain.crf import IMPOSSIBLE
-from phistack.submodels.crf.cross_files import named_crosses
-from phistack.submodels.crf.templates import usable
+from phistack.submodels.crf.templates import named_crosses, usable
 from tests.fixture_types import Phistack
 
 NOTES = synthesize(12, seed=2, language="nl")

@@ -24,13 +24,12 @@ from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import new_submodel
 from phistack.submodels.blstm.schedules import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.crf.cross_files import named_crosses, read_crosses
 from phistack.submodels.crf.submodel import CrfSubmodel
+from phistack.submodels.crf.templates import named_crosses, read_crosses
 from phistack.submodels.regex.pattern_files import parse_patterns
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.submodel import TbedSubmodel
-from phistack.tbed.atoms import TAG
-from phistack.tbed.templates import RuleTemplate, named_templates
+from phistack.tbed.templates import TAG, RuleTemplate, named_templates
 
 PRESET = EngineSettings.preset("zhao2020")
 PARTS: dict[str, Any] = {name: new_submodel(name, given) for name, given in PRESET.submodels.items()}
