@@ -32,10 +32,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, SETTINGS, file_hash, read_bundle, read_label_set
-from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation.calibration import calibration_picture
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
@@ -89,6 +87,9 @@ def save_bundle(
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.
     """
+    from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
+    from phistack.ensemble.evaluation.calibration import calibration_picture
+
     manifest = _manifest(engine, trained_on, figures)
     contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest, settings).encode()}
     if settings:

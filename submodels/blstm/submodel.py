@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -37,12 +37,9 @@ from phistack.submodels.blstm.character_states import SentenceRun, states_in
 from phistack.submodels.blstm.development import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.encoder import EncodedNote, Encoder
 from phistack.submodels.blstm.excerpts import Excerpt
-from phistack.submodels.blstm.head_start import carried_over
 from phistack.submodels.blstm.inference import emissions_of
-from phistack.submodels.blstm.mention_replacement import Mentions
 from phistack.submodels.blstm.network_input import blocks_of
 from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
-from phistack.submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
 from phistack.submodels.blstm.weights import (
     FirstValues,
     NetworkSizes,
@@ -51,9 +48,11 @@ from phistack.submodels.blstm.weights import (
     rounded,
     save_weights,
 )
-from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
 from phistack.submodels.chain.crf import Chain
+
+if TYPE_CHECKING:
+    from phistack.submodels.blstm.training import Trainer
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE = "settings.json"
@@ -106,6 +105,11 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
+        from phistack.submodels.blstm.head_start import carried_over
+        from phistack.submodels.blstm.mention_replacement import Mentions
+        from phistack.submodels.blstm.training import TrainingPlan, train
+        from phistack.submodels.blstm.word_prediction import WordPrediction
+
         self.check()
         tables, development = held_back(tables, self.development, seed=seed)
         tags = [table.tags(scheme=self.scheme) for table in tables]
@@ -267,6 +271,8 @@ class BlstmSubmodel(BlstmSettings, Submodel):
 
     def _new_trainer(self) -> Callable[..., Trainer]:
         if self.trainer == "numpy":
+            from phistack.submodels.blstm.training import NumpyTrainer
+
             return NumpyTrainer
         from phistack.submodels.blstm.keras_training import KerasTrainer
 

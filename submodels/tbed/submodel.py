@@ -31,7 +31,6 @@ from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.settings import TbedSettings
 from phistack.tbed.grid import STRETCHES
 from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
-from phistack.tbed.learner import learn
 from phistack.tbed.notes import Notes
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from phistack.tbed.settings import LearnerSettings
@@ -67,6 +66,8 @@ class TbedSubmodel(TbedSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if the template file cannot be used.
         """
+        from phistack.tbed.learner import learn
+
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
@@ -89,6 +90,8 @@ class TbedSubmodel(TbedSettings, Submodel):
 
     def _helpful_gain(self, settings: LearnerSettings, notes: Notes, seed: int) -> int:
         """The gain of the last rule that helps on held-out patients."""
+        from phistack.tbed.learner import learn
+
         groups = sorted({table.document.group for table in notes.tables})
         random.Random(seed).shuffle(groups)
         chosen = set(groups[: round(self.held_out * len(groups))])
