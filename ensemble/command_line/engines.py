@@ -104,7 +104,7 @@ def annotate(
     """Find the PHI of notes and write them in a shared-task format; spans in IN are ignored."""
     with stage("loading the engine"):
         from phistack.ensemble.tasks.annotating import annotate_corpus
-        from phistack.ensemble.tools.garbage import keep_all
+        from phistack.ensemble.tools.numerics import keep_all
 
         notes = use.source(source)
         model, engine = use.load(notes, model)

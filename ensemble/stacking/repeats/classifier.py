@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.cross_fitting import margins_out_of_fold
-from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.scores import RepeatScores
 from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.ensemble.stacking.svm import KernelSettings, KernelSVM, margins_out_of_fold
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
