@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.groups import ReadingOptions, TrainingOptions, UseOptions
+from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
     BundleArgument,
@@ -32,7 +32,6 @@ from phistack.ensemble.command_line.output import (
     tell_reliability,
     warn,
 )
-from phistack.ensemble.command_line.scores import ResamplingOptions
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
 from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
-from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import MetaFeatures
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
@@ -95,6 +94,8 @@ class Stacker:
         :param counts: of the notes' words, if they are already known.
         :raises TrainingError: if no submodel proposed anything.
         """
+        from phistack.ensemble.stacking.folds import at_most_folds
+
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, compress
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Span
@@ -33,9 +33,11 @@ from phistack.tbed.grid import STRETCHES
 from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
 from phistack.tbed.notes import Notes
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.settings import LearnerSettings
 from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
+
+if TYPE_CHECKING:
+    from phistack.tbed.settings import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
@@ -67,6 +69,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         :raises SettingsError: if the template file cannot be used.
         """
         from phistack.tbed.learner import learn
+        from phistack.tbed.settings import LearnerSettings
 
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
