@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import logistic
-from phistack.ensemble.stacking.candidates import PooledCandidate, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.meta_features import log_odds
 from phistack.ensemble.stacking.thresholds import best_threshold
@@ -134,13 +134,18 @@ class LogOddsRegression:
                 self.probabilities_[i] = machine.probabilities(rows[i])
         self._machine = _Machine.fit(rows, is_phi)
         self.threshold_, _ = best_threshold(mine, self.probabilities_, gold)
-        self.out_of_fold_ = _accepted(mine, self.probabilities_, self.threshold_)
+        notes = zip(mine, self.probabilities_, strict=True)
+        self.out_of_fold_ = _accepted(decided(*note, self.threshold_) for note in notes)
         return self
 
     def choose(self, pools: Sequence[Sequence[Voted]]) -> list[list[Span]]:
         """For each note the spans that it accepts."""
+        return _accepted(self.decide(pools))
+
+    def decide(self, pools: Sequence[Sequence[Voted]]) -> list[list[Decision]]:
+        """For each note a decision on each candidate that submodels proposed, sorted by span."""
         mine = list(map(self._proposed, pools))
-        return _accepted(mine, [self._machine.probabilities(self._rows(pool)) for pool in mine], self.threshold_)
+        return [decided(pool, self._machine.probabilities(self._rows(pool)), self.threshold_) for pool in mine]
 
     def _proposed(self, pool: Sequence[Voted]) -> list[PooledCandidate]:
         """The submodels' proposals, sorted by span, without those of others, such as the search for repeats."""
@@ -162,6 +167,5 @@ class LogOddsRegression:
         return rows
 
 
-def _accepted(pools: Pools, probabilities: Sequence[Floats], threshold: float) -> list[list[Span]]:
-    decisions = (decided(*note, threshold) for note in zip(pools, probabilities, strict=True))
-    return [[decision.span for decision in note if decision.accepted] for note in decisions]
+def _accepted(notes: Iterable[Iterable[Decision]]) -> list[list[Span]]:
+    return [[decision.span for decision in note if decision.accepted] for note in notes]

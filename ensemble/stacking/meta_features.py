@@ -148,9 +148,9 @@ _SUREST = 0.995
 """Scores are clipped to this and its opposite; the score of a submodel that does not propose a candidate is 0."""
 
 
-def log_odds(scores: Floats) -> Floats:
-    """The log-odds of scores, which are clipped to 0.005 and 0.995."""
-    clipped = np.clip(scores, 1 - _SUREST, _SUREST)
+def log_odds(scores: Floats, surest: float = _SUREST) -> Floats:
+    """The log-odds of scores, which are clipped to `surest` and its opposite."""
+    clipped = np.clip(scores, 1 - surest, surest)
     odds: Floats = np.log(clipped / (1 - clipped))
     return odds
 
