@@ -33,7 +33,9 @@ from rich.table import Table
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification.dates.parsing import parse_dates
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.known import KNOWN, KnownIdentifiers, RecordSearch, Roster
+from phistack.ensemble.stacking.known import KNOWN
+from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
+from phistack.ensemble.stacking.known.roster import Roster
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.names import Name
 from phistack.ensemble.synthesis.patients import Patient, invent_patient

@@ -28,7 +28,7 @@ from phistack.ensemble.experiments.choosers import (
 from phistack.ensemble.experiments.error_tables import calibrations_of
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.log_odds import LogOddsRegression
+from phistack.ensemble.stacking.choosers import LogOddsRegression
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings

@@ -32,7 +32,7 @@ from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.deidentification import Policy, kind_of
 from phistack.ensemble.deidentification.kinds import name_role
-from phistack.ensemble.stacking.known import RecordSearch
+from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.documents import Span
 from phistack.features.errors import CorpusError, SettingsError

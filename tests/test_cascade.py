@@ -115,7 +115,7 @@ def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: An
     fit_cascade = Cascade.fit
 
     def watched_fit(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr("phistack.ensemble.stacking.cross_fitting.fit_svm", lambda *given: fitted.append(True))
+        monkeypatch.setattr("phistack.ensemble.stacking.svm.fit_svm", lambda *given: fitted.append(True))
         return fit_cascade(*given, **named)
 
     monkeypatch.setattr(TbedSubmodel, "costly", True)

@@ -12,7 +12,8 @@ from phistack.ensemble.batch import Columns, RunSettings, deidentify
 from phistack.ensemble.batch.reports.terminal_summary import held_back
 from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.deidentification import Policy
-from phistack.ensemble.stacking.known import RecordSearch, Roster
+from phistack.ensemble.stacking.known.identifiers import RecordSearch
+from phistack.ensemble.stacking.known.roster import Roster
 from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet

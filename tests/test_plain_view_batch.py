@@ -6,7 +6,7 @@ from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
 from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from phistack.ensemble.deidentification import Deidentifier, Policy, verify
-from phistack.ensemble.stacking.known import RecordSearch
+from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 

@@ -1,3 +1,4 @@
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,21 @@ from sklearn.svm import SVC, LinearSVC
 
 from phistack.ensemble.stacking.calibration_curve import calibrated
 from phistack.ensemble.stacking.candidates import PooledCandidate, pooled
-from phistack.ensemble.stacking.cross_fitting import margins_of, margins_out_of_fold
-from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
-from phistack.ensemble.stacking.svm import KERNELS, LinearSettings, SvmSettings, fit_svm, svm_from_arrays
+from phistack.ensemble.stacking.svm import (
+    KERNELS,
+    KernelSettings,
+    KernelSVM,
+    LinearSettings,
+    SvmSettings,
+    fit_svm,
+    margins_of,
+    margins_out_of_fold,
+    svm_from_arrays,
+)
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
@@ -157,7 +166,7 @@ def _training(n: int = 24) -> tuple[list[FeatureTable], list[list[PooledCandidat
 def test_the_stacker_learns_whom_to_believe_and_chooses_without_overlap() -> None:
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
-    decisions = stacker.decide(tables[0], pools[0])
+    decisions = next(stacker.decide_all(tables[:1], pools[:1]))
     accepted = [decision.span for decision in decisions if decision.accepted]
     assert accepted == [Span(11, 18, "DOCTOR"), Span(22, 27, "DATE")]
     assert all(0 <= decision.probability <= 1 for decision in decisions)
@@ -190,7 +199,7 @@ def test_many_notes_are_decided_as_each_alone() -> None:
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
     pools = [pools[0], [], pools[1][:2], pools[2][1:]]
     together = list(stacker.decide_all(tables[:4], pools))
-    assert together == [stacker.decide(table, pool) for table, pool in zip(tables, pools, strict=False)]
+    assert together == [*chain(*map(stacker.decide_all, zip(tables), zip(pools)))]
     assert list(stacker.decide_all([], [])) == []
 
 
@@ -199,7 +208,7 @@ def test_a_saved_stacker_decides_as_before(tmp_path: Path) -> None:
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
     save_stacker(stacker, tmp_path)
     again = load_stacker(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
-    assert again.decide(tables[0], pools[0]) == stacker.decide(tables[0], pools[0])
+    assert next(again.decide_all(tables[:1], pools[:1])) == next(stacker.decide_all(tables[:1], pools[:1]))
 
 
 @pytest.mark.parametrize("name", ["stacker.json", "stacker.npz"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from phistack.ensemble.stacking.known import RecordSearch
+from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.ensemble.stacking.known.roster import Record
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, parse_list
 from phistack.features.documents import Document

@@ -15,7 +15,8 @@ from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.workers.job import suited_deidentifier
 from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
-from phistack.ensemble.stacking.known import KnownIdentifiers, RecordSearch, Roster
+from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
+from phistack.ensemble.stacking.known.roster import Roster
 from phistack.features.errors import SettingsError
 
 _LOG = logging.getLogger("phistack")

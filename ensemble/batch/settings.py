@@ -19,7 +19,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.deidentification.keyed_choices import key_check
 from phistack.ensemble.engine import Engine, EngineOptions
-from phistack.ensemble.stacking.known import roster_digest
+from phistack.ensemble.stacking.known.roster import roster_digest
 from phistack.ensemble.tools.version import code_digest, code_version
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold

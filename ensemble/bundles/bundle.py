@@ -5,17 +5,17 @@
     calibration.svg       reliability diagrams of submodels and stack, out of fold
     settings.toml         how it was trained; `train --config BUNDLE` reads it
     label_set.json        labels, categories, HIPAA membership
-    self_test.json        invented sentences and what the engine said of them when it was made
+    self_test.json        invented sentences and the engine's answers when it was made
     features/             tokens, columns, vocabularies
     submodels/NAME/       native CRF file, arrays, rules and patterns as text
     stacker/              the SVM as arrays, that of the repeats, and rules that are merged after it, as text
-    word_counts.json      words of the training notes, to distinguish names from words of the language
+    word_counts.json      words of the training notes, to tell names from words of the language
     subset_stackers/A+B/  the same for every subset of the submodels
-    language_gate/        the languages and scripts that it can read, and the limits learned
-    cascade/              which submodels read only lines in doubt, and the thresholds
+    language_gate/        the languages and scripts that it can read, and learned limits
+    cascade/              the submodels that read only lines in doubt, and thresholds
 
-Nothing in a bundle is code and nothing is unpickled. A bundle is refused if a file is missing, changed or not listed,
-if its protocol is not ours, or if the self-test does not come out as it did.
+A bundle holds no code, and nothing is unpickled. It is refused if a file is missing, changed or not listed, if its
+protocol is not ours, or if the self-test gives other answers.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, SETTINGS, file_hash, read_bundle, read_label_set
-from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
 from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation.calibration import calibration_picture
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
@@ -55,9 +53,9 @@ OPTIONAL_PARTS: Mapping[str, Callable[[SavedFiles], Any]] = {
     "language_gate": LanguageGate.load,
     "cascade": Cascade.load,
 }
-"""Parts that an older bundle lacks: name of the engine's attribute, of its argument and of the folder -> what loads it.
+"""Parts that older bundles lack: name of the engine's attribute, of its argument and of the folder -> loader.
 
-The attribute is `None` where the engine has no such part; otherwise it has a method `save(folder)`.
+The attribute is `None` without the part; otherwise it has a method `save(folder)`.
 """
 
 SERVERS = "PHISTACK_SERVERS"
@@ -79,16 +77,18 @@ def save_bundle(
 ) -> None:
     """Write an engine, all or nothing.
 
-    :param path: a folder that is not there yet, or a `.zip` file.
-    :param self_test: what the engine says of the sentences of its self-test, by `ensemble.bundles.self_test`.
+    :param path: a new folder or `.zip` file.
+    :param self_test: the result of `ensemble.bundles.self_test.self_test`.
     :param trained_on: JSON-ready facts on the training corpus and settings, without text.
     :param figures: JSON-ready scores, with their protocol.
-    :param models: the files of submodels that are saved already, by name, as a training has them; they are taken over,
-        and only the others save theirs.
-    :param settings: of the training, as `EngineSettings.to_toml` writes them; empty where they are not known.
-    :raises SettingsError: if the path is taken.
-    :raises StorageError: if the disk refuses.
+    :param models: the files of submodels that are saved already, by name; only the others are saved here.
+    :param settings: of the training, by `EngineSettings.to_toml`; empty if unknown.
+    :raises SettingsError: if the path exists.
+    :raises StorageError: if it cannot be written.
     """
+    from phistack.ensemble.bundles.model_card import CALIBRATION_PICTURE, model_card
+    from phistack.ensemble.evaluation.calibration import calibration_picture
+
     manifest = _manifest(engine, trained_on, figures)
     contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest, settings).encode()}
     if settings:
@@ -108,11 +108,11 @@ def save_bundle(
 
 
 def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
-    """Read an engine; every file's hash and the self-test are checked first.
+    """Read an engine; every file's hash and the self-test are checked.
 
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
-    :raises BundleError: if anything about the bundle is not as it was made, it has no stacker for that subset, or a
-        package, tagger or server is not there that one of its submodel kinds or feature columns needs.
+    :raises BundleError: if the bundle is damaged or changed, has no stacker for that subset, or needs a package, tagger
+        or server that is missing.
     :raises SettingsError: if a submodel is not in the bundle.
     """
     manifest, files = read_bundle(path)
@@ -170,7 +170,7 @@ def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[st
 
 
 def _packages(engine: Engine) -> tuple[str, ...]:
-    """The packages that decide what the engine says: libraries, and those that have its kinds and columns."""
+    """The packages that the engine's answers depend on: libraries, and those of its kinds and columns."""
     kinds = (package for model in engine.submodels for package in KINDS.packages(model.kind))
     columns = (package for name in engine.space.settings.extra for package in COLUMNS.packages(name))
     return tuple(dict.fromkeys((*_PACKAGES, *kinds, *columns)))
@@ -200,7 +200,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
 
 
 def _refuse_strange_servers(urls: Iterable[str]) -> None:
-    """A stranger's engine must not send notes to a server of his."""
+    """Refuse an engine that sends notes to a server that the user has not named."""
     known = {*_OWN_HOSTS, *comma_list(os.environ.get(SERVERS, ""))}
     for host in {urlsplit(url).hostname or "" for url in urls if "://" in url} - known:
         raise BundleError(

@@ -1,10 +1,10 @@
-"""The manifest and the files of a bundle, out of a folder or a zip, each checked before it is used.
+"""The manifest and the files of a bundle, from a folder or a zip, each checked before it is used.
 
-    read_manifest(path)              what the bundle says of itself
+    read_manifest(path)              the bundle's description of itself
     manifest, files = read_bundle(path)
 
-A zip is never unpacked to disk. In this order it is looked at: which files there are and how large they are, by the
-directory alone; the manifest; whether it lists just these files; then the files, each of which must have its hash.
+A zip is never unpacked to disk. It is checked in this order: the number and sizes of the files by its directory; the
+manifest; whether it lists exactly these files; the hash of each file.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from phistack.features.saved_files import (
 )
 
 PROTOCOL = 2
-"""Raised by one with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
+"""Increased with every change after which an older phistack cannot read a bundle; see docs/bundles.md."""
 
 _OLDEST_READ = 1
-"""Bundles of protocol 1 have neither repeats nor forms nor a language gate, and are read as they were made."""
+"""Bundles of protocol 1 have no repeats, surface forms or language gate."""
 
 MANIFEST = "manifest.json"
 SETTINGS = "settings.toml"
@@ -49,11 +49,11 @@ _LARGEST_MANIFEST = 2**24
 _LARGEST_DIRECTORY = 2**22
 _RATIO = 50
 _END = struct.Struct("<4s4H2IH")
-"""The last record of a zip; the third number before its end is the size of its directory."""
+"""The last record of a zip; its third last number is the size of the directory."""
 
 
 class _Manifest(TypedDict):
-    """What every manifest holds."""
+    """The required part of a manifest."""
 
     protocol: int
     kinds: dict[str, str]
@@ -72,7 +72,7 @@ class _LabelSetFile(TypedDict):
 
 
 class _GateLanguages(TypedDict):
-    """What is read of the language gate before all of it is."""
+    """The part of the language gate that is read without an engine."""
 
     languages: list[str]
 
@@ -85,7 +85,7 @@ class _Entry(NamedTuple):
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a bundle; the other files are not read.
 
-    :raises BundleError: if there is none, it is of another protocol, or does not hold what a manifest holds.
+    :raises BundleError: if it is missing, of another protocol, or incomplete.
     """
     with _opened(path) as entries:
         return _manifest(entries, path)
@@ -121,7 +121,7 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
 
 
 def bundle_labels(path: Path) -> tuple[str, ...]:
-    """The labels of a bundle, without loading it; none where they cannot be read, which loading it will report."""
+    """The labels of a bundle, without loading it; empty if they cannot be read, which loading reports."""
     try:
         return tuple(filter(is_label, _one_file(path, _LABELS).json(_LABELS, _LabelSetFile)["categories"]))
     except BundleError:
@@ -155,7 +155,7 @@ def bundle_settings(path: Path) -> str:
 
 
 def read_label_set(files: SavedFiles) -> LabelSet:
-    """The label set among the files of a bundle; :raises BundleError: if it is none."""
+    """The label set among the files of a bundle; :raises BundleError: if it is not valid."""
     state = files.json(_LABELS, _LabelSetFile)
     if not all(map(is_label, state["categories"])):
         raise BundleError("the engine has a label that is not a valid name; train it again")
@@ -163,7 +163,7 @@ def read_label_set(files: SavedFiles) -> LabelSet:
 
 
 def _one_file(path: Path, name: str) -> SavedFiles:
-    """One file of a bundle, as it was made."""
+    """One file of a bundle, after a check of its hash."""
     with _opened(path) as entries:
         expected = _manifest(entries, path)["files"].get(name)
         data = entries[name].read() if name in entries else b""
@@ -173,7 +173,7 @@ def _one_file(path: Path, name: str) -> SavedFiles:
 
 
 def file_hash(data: bytes) -> str:
-    """SHA-256, as manifests have it."""
+    """SHA-256, as in manifests."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -214,7 +214,7 @@ def _check_kinds(kinds: Mapping[str, str], path: Path) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Mapping[str, _Entry]]:
-    """The files of a bundle by name, to be read while it is open."""
+    """The files of a bundle by name, readable while it is open."""
     if path.is_dir():
         with damage_refused(f"the bundle {path}"):
             below = files_below(path)
@@ -243,7 +243,7 @@ def _opened_zip(path: Path) -> Iterator[Mapping[str, _Entry]]:
 
 
 def _has_directory(path: Path, size: int) -> bool:
-    """Whether a file ends as a zip does, with a directory that is no larger than an engine's."""
+    """Whether a file ends like a zip, with a directory not larger than an engine's."""
     with path.open("rb") as file:
         file.seek(max(size - _END.size - 0xFFFF - 20, 0))
         tail = file.read(_END.size + 0xFFFF + 20)

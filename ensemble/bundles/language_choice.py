@@ -1,11 +1,9 @@
-"""Which of the engines that ship is for some notes, by the language of these.
+"""The shipped engine for some notes, by the language of most of them.
 
-    chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
-    chosen.path         the bundle `spanish`
-    chosen.reason       "spanish, as 48 of the 50 notes looked at are in Spanish (es)"
-    chosen.by_language  {"en": the bundle `english`, "no": `swedish`, ...}, for notes in other languages
-
-The language of most notes decides.
+chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
+chosen.path         the bundle `spanish`
+chosen.reason       "spanish, as 48 of the 50 notes looked at are in Spanish (es)"
+chosen.by_language  {"en": the bundle `english`, "no": `swedish`, ...}, for notes in other languages
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from phistack.features.language_gate import languages_of
 from phistack.features.languages import language_name
 
 MOST_NOTES = 50
-"""So many notes say in what language the others are."""
+"""The number of notes whose languages are looked at."""
 
 _OR_TRAIN = "or train one of your own with: phistack train CORPUS --model BUNDLE"
 
@@ -40,10 +38,10 @@ class ChosenEngine(NamedTuple):
 
 
 def engine_for(texts: Iterable[str]) -> ChosenEngine:
-    """The engine for the language that most of some notes are in.
+    """The engine for the language of most of the notes.
 
-    :param texts: of notes; those that do not show a language do not count.
-    :raises SettingsError: if no engine ships for that language, or no note shows one.
+    :param texts: of notes; those whose language is not recognised do not count.
+    :raises SettingsError: if no engine ships for that language, or no language is recognised.
     """
     names = _by_language()
     if not names:
@@ -70,7 +68,7 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
 
 
 def _by_language() -> dict[str, str]:
-    """Each language in which an engine that ships reads notes -> its name; of two, the one whose own it is."""
+    """Language -> the shipped engine that reads it; of two engines, the one whose main language it is."""
     languages = {name: bundle_languages(shipped_engine(name)) for name in reversed(shipped_names())}
     also = {other: name for name, (_, *others) in languages.items() for other in others}
     return also | {own: name for name, (own, *_) in languages.items()}

@@ -1,11 +1,11 @@
-"""What is known of how much an engine finds, for whoever is about to rely on it.
+"""How much an engine finds, as far as its manifest shows, for those who rely on it.
 
     reliability = reliability_of(read_manifest(path))
     reliability.sentence     "trained on 38 notes of 38 patients; out of fold it finds 91.2 % (88.0-93.9) of ..."
     reliability.warning      "this engine was trained on few notes (fewer than 100): a person must check ..."
 
-The figures are those of the manifest: strict recall of the whole engine for patients that its submodels had not seen,
-with its 95 % interval. Bundles of older versions have no interval, and some have no figures.
+The figure is the strict out-of-fold recall of the stack, with its 95 % interval. Bundles of older versions have no
+interval, and some have no figures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from phistack.features.saved_files import same_type
 
 FEW_NOTES = 100
 LEAST_RECALL = 0.9
-"""With fewer notes, or where recall may be lower, a person must check its output."""
+"""With fewer notes, or if recall may be lower, a person must check the output."""
 
 
 class _Found(TypedDict, total=False):
@@ -46,10 +46,10 @@ class _ReliabilityManifest(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """What is known of an engine, in words.
+    """The reliability of an engine, in words.
 
-    :param sentence: on how much it was trained, and how much of the PHI it finds.
-    :param warning: why a person must check its output; empty if figures give no reason to.
+    :param sentence: the size of its training corpus and the share of the PHI that it finds.
+    :param warning: why a person must check its output; empty if the figures are good.
     """
 
     sentence: str
@@ -62,7 +62,7 @@ class Reliability:
 
 
 def reliability_of(manifest: Mapping[str, Any]) -> Reliability:
-    """The reliability of the engine of a manifest, which may hold anything."""
+    """The reliability of an engine by its manifest, which may be incomplete or damaged."""
     try:
         known: _ReliabilityManifest = same_type(dict(manifest), _ReliabilityManifest)
     except ValueError:

@@ -1,7 +1,7 @@
-"""The self-test of a bundle: invented sentences, and what the engine said of them when it was made.
+"""The self-test of a bundle: invented sentences, and the engine's answers when it was made.
 
 state = self_test(engine)                    JSON-ready, for the bundle
-check_self_test(engine, state, path)         raises if the engine does not say the same today
+check_self_test(engine, state, path)         raises if the engine gives other answers now
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from phistack.submodels.base import Candidate
 _TOLERANCE = 1e-3
 _MOST_TEXT = 5_000
 _SECONDS = 2.0
-"""Of work; engines take some hundredths of a second once the libraries that they need are there."""
+"""Of processor time; engines take some hundredths of a second after their libraries are loaded."""
 
 Answer = tuple[int, int, str, float, bool]
 """Start, end, label, probability, and whether it was accepted."""
 
 
 class SelfTest(TypedDict):
-    """What `self_test.json` holds: the answers of the engine to each text, and those of each of its subsets."""
+    """The content of `self_test.json`: the answers of the engine to each text, and those of each of its subsets."""
 
     texts: list[str]
     answers: list[list[Answer]]
@@ -39,7 +39,7 @@ class SelfTest(TypedDict):
 
 
 def self_test(engine: Engine) -> SelfTest:
-    """Sentences, and the spans and probabilities that the engine and its subsets give them now."""
+    """Sentences, and the answers of the engine and its subsets to them."""
     sentences = _sentences()
     texts = sentences.get(engine.space.settings.language, sentences["en"])
     answers = _answers(engine, texts, engine.stackers)
@@ -48,7 +48,7 @@ def self_test(engine: Engine) -> SelfTest:
 
 
 def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
-    """See that an engine says of the sentences what it said; :raises BundleError: if not."""
+    """Compare the engine's answers with the saved ones; :raises BundleError: if they differ."""
     expected = test.get("subsets", {}).get(subset_name(engine.names), test["answers"])
     if sum(map(len, test["texts"])) > _MOST_TEXT or len(expected) != len(test["texts"]) or not test["texts"]:
         raise BundleError(f"the bundle {path} has no usable self-test; train it again")
@@ -61,12 +61,10 @@ def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
 
 
 def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[Answer]]:
-    """The answers; patterns and weights of a stranger may take long, or lead to what is no number.
-
-    Before the time begins, a text that is too short for any of this has all libraries loaded.
-    """
+    """The answers; unknown patterns and weights may take too long or lead to NaN."""
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
+            # Loads the libraries before the time begins.
             _answers(engine, ["1 a"], [engine.names])
             with deadline(_SECONDS, OverdueError, busy=True):
                 return _answers(engine, texts, [engine.names])[subset_name(engine.names)]
@@ -86,7 +84,7 @@ def _sentences() -> dict[str, list[str]]:
 
 
 def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) -> dict[str, list[list[Answer]]]:
-    """What subsets of the submodels, by their names, say of the texts; each submodel proposes once for all of them."""
+    """The answers of subsets of the submodels, by name, to the texts; each submodel proposes only once."""
     tables = engine.space.tables([Document(f"self-test-{i}", text) for i, text in enumerate(texts)])
     answers: dict[str, list[list[Answer]]] = {}
     proposals: dict[str, list[list[Candidate]]] = {}

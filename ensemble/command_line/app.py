@@ -11,21 +11,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from phistack.ensemble.command_line import (
-    annotation,
-    batch,
-    corpora,
-    engines,
-    experiments,
-    patterns,
-    scores,
-    shipped,
-    splitting,
-)
 from phistack.ensemble.command_line.examples import EXAMPLES, epilog
 from phistack.ensemble.command_line.output import fail, say
 from phistack.ensemble.command_line.wrapper import wrapped
@@ -36,50 +27,78 @@ from phistack.features.registry import Registry
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
 
-app = typer.Typer(
-    name="phistack",
-    help="Find and remove protected health information (PHI) in clinical notes with a stacked ensemble.",
-    epilog="`phistack COMMAND --help` explains the options of a command, with examples.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    # Tables drawn by rich clip long names at 80 columns.
-    rich_markup_mode=None,
-)
-
-_COMMANDS = (
-    engines.demo,
-    corpora.synthesize,
-    corpora.convert,
-    splitting.split,
-    corpora.pseudonymise,
-    corpora.vectors,
-    corpora.language_model,
-    shipped.engines,
-    engines.train,
-    engines.annotate,
-    scores.evaluate,
-    scores.compare,
-    scores.errors,
-    annotation.agreement,
-    engines.explain,
-    engines.rules,
-    patterns.patterns,
-    experiments.ablate,
-    experiments.curve,
-    experiments.transfer,
-    experiments.tune,
-    scores.frontier,
-    batch.deidentify,
-    batch.audit,
-)
-"""Ours, in the order in which `--help` lists them; those of installed packages follow."""
+_OURS = {
+    "demo": "engines",
+    "synthesize": "corpora",
+    "convert": "corpora",
+    "split": "splitting",
+    "pseudonymise": "corpora",
+    "vectors": "corpora",
+    "language-model": "corpora",
+    "engines": "shipped",
+    "train": "engines",
+    "annotate": "engines",
+    "evaluate": "scores",
+    "compare": "scores",
+    "errors": "scores",
+    "agreement": "annotation",
+    "explain": "engines",
+    "rules": "engines",
+    "patterns": "patterns",
+    "ablate": "experiments",
+    "curve": "experiments",
+    "transfer": "experiments",
+    "tune": "experiments",
+    "frontier": "scores",
+    "deidentify": "batch",
+    "audit": "batch",
+}
+"""Our commands -> their modules, in the order in which `--help` lists them; those of installed packages follow."""
 
 INSTALLED = Registry("phistack.commands", "command")
-"""Commands of installed packages, each a function whose docstring is its help; none takes the place of one of ours."""
+"""Commands of installed packages, each a function whose docstring is its help; they cannot replace ours."""
+
+
+@cache
+def program(*names: str) -> typer.Typer:
+    """The command line with some of its commands, by default all; only their modules are imported."""
+    app = typer.Typer(
+        name="phistack",
+        help="Find and remove protected health information (PHI) in clinical notes with a stacked ensemble.",
+        epilog="`phistack COMMAND --help` explains the options of a command, with examples.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        # Tables drawn by rich clip long names at 80 columns.
+        rich_markup_mode=None,
+        callback=_options,
+    )
+    for name in names or _names():
+        command = _ours(name) if name in _OURS else _installed(name)
+        # Without a short help, the list of commands would cut the long one.
+        examples = epilog(EXAMPLES.get(name, getattr(command, "examples", ())))
+        app.command(name, short_help=command.__doc__, epilog=examples)(wrapped(command))
+    return app
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """`app` is the program with all commands."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return program()
+
+
+def _names() -> tuple[str, ...]:
+    return (*_OURS, *(name for name in INSTALLED.names if name not in _OURS))
+
+
+def _ours(name: str) -> Callable[..., None]:
+    module = import_module(f"phistack.ensemble.command_line.{_OURS[name]}")
+    command: Callable[..., None] = getattr(module, name.replace("-", "_"))
+    return command
 
 
 def _installed(name: str) -> Callable[..., None]:
-    """An installed command, or one that says why it cannot be had."""
+    """An installed command, or one that reports why it cannot be loaded."""
     try:
         command: Callable[..., None] = INSTALLED.load(name)
     except PackageError as error:
@@ -92,20 +111,12 @@ def _installed(name: str) -> Callable[..., None]:
     return command
 
 
-_OURS = {command.__name__.replace("_", "-"): command for command in _COMMANDS}
-for _name, _command in (_OURS | {name: _installed(name) for name in INSTALLED.names if name not in _OURS}).items():
-    # Without a short help, the list of commands would cut the long one.
-    _examples = epilog(EXAMPLES.get(_name, getattr(_command, "examples", ())))
-    app.command(_name, short_help=_command.__doc__, epilog=_examples)(wrapped(_command))
-
-
 def _show_version(asked: bool) -> None:
     if asked:
         say("\n".join(version_lines()))
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,
@@ -123,7 +134,8 @@ def main() -> None:
     keep_freed_memory()
     logging.basicConfig(level=logging.WARNING, format="phistack: %(message)s", stream=sys.stderr)
     try:
-        app(prog_name="phistack")
+        named = [name for name in sys.argv[1:2] if name in _names()]
+        program(*named)(prog_name="phistack")
     except PhistackError as error:
         fail(str(error) + explained(str(error)), 1)
     except OSError as error:

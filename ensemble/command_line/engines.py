@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.groups import ReadingOptions, TrainingOptions, UseOptions
+from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
     BundleArgument,
@@ -32,7 +32,6 @@ from phistack.ensemble.command_line.output import (
     tell_reliability,
     warn,
 )
-from phistack.ensemble.command_line.scores import ResamplingOptions
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 
@@ -104,7 +103,7 @@ def annotate(
     """Find the PHI of notes and write them in a shared-task format; spans in IN are ignored."""
     with stage("loading the engine"):
         from phistack.ensemble.tasks.annotating import annotate_corpus
-        from phistack.ensemble.tools.garbage import keep_all
+        from phistack.ensemble.tools.numerics import keep_all
 
         notes = use.source(source)
         model, engine = use.load(notes, model)

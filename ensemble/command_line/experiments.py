@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, completing, one_of
-from phistack.ensemble.command_line.groups import TrainingOptions
+from phistack.ensemble.command_line.groups import ResamplingOptions, TrainingOptions
 from phistack.ensemble.command_line.options import (
     CorpusArgument,
     CriterionOption,
@@ -20,7 +20,7 @@ from phistack.ensemble.command_line.options import (
     TestOption,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
-from phistack.ensemble.command_line.scores import ResamplingOptions, command_given
+from phistack.ensemble.command_line.scores import command_given
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line.choices import UNITS, one_of
 from phistack.ensemble.command_line.options import (
     AlwaysOption,
     CascadeOption,
@@ -34,6 +35,7 @@ from phistack.ensemble.command_line.options import (
     PatternsOption,
     PresetOption,
     RecallOption,
+    ShufflesOption,
     SubmodelsOption,
     SubsetOption,
     TextColumnOption,
@@ -46,6 +48,7 @@ from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
     from phistack.ensemble.engine import Engine, EngineOptions
+    from phistack.ensemble.evaluation import Resampling
     from phistack.ensemble.tasks.annotating import Source
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
@@ -200,3 +203,34 @@ class TrainingOptions:
         )
         settings.check()
         return settings
+
+
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are drawn."""
+
+    by: Annotated[
+        str,
+        option(
+            f"{one_of(UNITS)}: what intervals and p-values take as independent; shared tasks do it by document.",
+            names=UNITS,
+        ),
+    ] = "patient"
+    draws: Annotated[int, option("Number of draws of the bootstrap.", min=1)] = 10_000
+
+    def resampling(self, seed: int = 0) -> Resampling:
+        """The options as a value; :raises SettingsError: for another unit."""
+        from phistack.ensemble.evaluation import Resampling
+
+        return Resampling(self.by, self.draws, seed=seed)
+
+
+@dataclass(frozen=True)
+class ResamplingOptions(IntervalOptions):
+    """How intervals and p-values are drawn."""
+
+    shuffles: ShufflesOption = 9_999
+
+    def resampling(self, seed: int = 0) -> Resampling:
+        """The options as a value; :raises SettingsError: for another unit."""
+        return replace(super().resampling(seed), shuffles=self.shuffles)

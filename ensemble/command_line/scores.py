@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phistack.ensemble.command_line.choices import UNITS, one_of
-from phistack.ensemble.command_line.groups import CorpusOptions
+from phistack.ensemble.command_line.groups import CorpusOptions, IntervalOptions, ResamplingOptions
 from phistack.ensemble.command_line.options import (
     AllowMissingOption,
     CorpusArgument,
@@ -22,48 +20,14 @@ from phistack.ensemble.command_line.options import (
     LatexOption,
     ModelOption,
     SeedOption,
-    ShufflesOption,
     SubsetOption,
-    option,
 )
 from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.writing import refuse_taken, write_new
 
 if TYPE_CHECKING:
-    from phistack.ensemble.evaluation import Resampling
     from phistack.features.documents import Corpus
-
-
-@dataclass(frozen=True)
-class IntervalOptions:
-    """How intervals are drawn."""
-
-    by: Annotated[
-        str,
-        option(
-            f"{one_of(UNITS)}: what intervals and p-values take as independent; shared tasks do it by document.",
-            names=UNITS,
-        ),
-    ] = "patient"
-    draws: Annotated[int, option("Number of draws of the bootstrap.", min=1)] = 10_000
-
-    def resampling(self, seed: int = 0) -> Resampling:
-        """The options as a value; :raises SettingsError: for another unit."""
-        from phistack.ensemble.evaluation import Resampling
-
-        return Resampling(self.by, self.draws, seed=seed)
-
-
-@dataclass(frozen=True)
-class ResamplingOptions(IntervalOptions):
-    """How intervals and p-values are drawn."""
-
-    shuffles: ShufflesOption = 9_999
-
-    def resampling(self, seed: int = 0) -> Resampling:
-        """The options as a value; :raises SettingsError: for another unit."""
-        return replace(super().resampling(seed), shuffles=self.shuffles)
 
 
 def command_given() -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import groupby, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.engine.options import EngineOptions
 from phistack.ensemble.engine.reading import Batch, Reading
@@ -33,7 +33,6 @@ from phistack.ensemble.engine.steps import (
 )
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
-from phistack.ensemble.stacking.known import KnownIdentifiers, RecordSearch
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts, seen_words
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker
@@ -43,6 +42,9 @@ from phistack.features.labels import LabelSet
 from phistack.features.language_gate import LanguageGate
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate, Submodel
+
+if TYPE_CHECKING:
+    from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 
 _CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
 
@@ -148,12 +150,17 @@ class Engine:
     @property
     def known(self) -> KnownIdentifiers | None:
         """The search for what the roster says; nothing without a roster."""
-        roster = self.options.roster
-        return KnownIdentifiers(roster, self.record_search) if roster is not None else None
+        if self.options.roster is None:
+            return None
+        from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
+
+        return KnownIdentifiers(self.options.roster, self.record_search)
 
     @property
     def record_search(self) -> RecordSearch:
         """The search for what is known about a patient."""
+        from phistack.ensemble.stacking.known.identifiers import RecordSearch
+
         return RecordSearch(self.label_set, self.language, self.is_word)
 
     @property

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from phistack.ensemble.stacking.known import Roster
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
 from phistack.features.errors import SettingsError
 from phistack.features.suggestions import no_such
+
+if TYPE_CHECKING:
+    from phistack.ensemble.stacking.known.roster import Roster
 
 REPLACE, HOLD, READ = "replace", "hold", "read"
 OTHER_LANGUAGES = (REPLACE, HOLD, READ)

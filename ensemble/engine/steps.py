@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from phistack.ensemble.deidentification.kinds import label_like
 from phistack.ensemble.engine.options import HOLD, READ
 from phistack.ensemble.engine.reading import Batch, Piece, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
-from phistack.ensemble.stacking.known import KnownIdentifiers
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset
@@ -28,6 +27,9 @@ from phistack.features.language_gate import LanguageGate, mostly_in
 from phistack.features.languages import language_name
 from phistack.features.passages import UNREAD, nearest
 from phistack.submodels.base import Submodel
+
+if TYPE_CHECKING:
+    from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
 
 LONGEST_PIECE = 100_000
 """Longer notes are read in pieces of at most so many characters."""

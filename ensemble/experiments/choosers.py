@@ -22,8 +22,14 @@ from phistack.ensemble.evaluation.systems import Difference
 from phistack.ensemble.evaluation.tables import Table, TableRow, points, share
 from phistack.ensemble.experiments.parts import STACK, Answers, plain, system_cell, systems_of
 from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
-from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, perfect_choice, plain_mean
-from phistack.ensemble.stacking.log_odds import LogOddsRegression
+from phistack.ensemble.stacking.choosers import (
+    LogOddsRegression,
+    Voted,
+    chosen_by,
+    majority_vote,
+    perfect_choice,
+    plain_mean,
+)
 from phistack.ensemble.training.fit_runs import Proposals
 from phistack.ensemble.training.proposals import Proposed
 from phistack.ensemble.training.trainer import Training

@@ -146,7 +146,7 @@ def _annotate(model: Path, subset: tuple[str, ...], documents: Sequence[Document
     keep_to_one_core()
     begin = time.process_time()
     from phistack.ensemble.bundles.bundle import load_bundle
-    from phistack.ensemble.tools.garbage import keep_all
+    from phistack.ensemble.tools.numerics import keep_all
 
     engine = load_bundle(model, only=subset).with_options(cascade=cascade)
     keep_all()

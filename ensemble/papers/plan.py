@@ -22,10 +22,9 @@ from phistack.ensemble.papers.missing_parts import is_missing
 from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.run import Members, PaperRun
 from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
-from phistack.ensemble.stacking.kernel_svm import KernelSettings
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
 from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.svm import SvmSettings
+from phistack.ensemble.stacking.svm import KernelSettings, SvmSettings
 from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.training.fit_tasks import FitTask
 from phistack.ensemble.training.proposals import Proposed, propose

@@ -3,10 +3,9 @@
     curve = calibration_curve(margins, is_phi)      fitted on margins that were predicted out of fold
     calibrated(margins, curve)                      (n_candidates,), in [0, 1]
 
-Platt scaling (1999) takes the log-odds for a line in the margin. They are not where the submodels nearly agree: what
-lies a little above the boundary of an SVM is less sure than such a line says. So the line has a slope of its own
-between any two of a few margins, none of them falling; slopes of neighbours are alike unless the candidates say
-otherwise, so that with few candidates it is Platt's.
+Platt scaling (1999) takes the log-odds as a line in the margin. A little above the boundary of an SVM that line is too
+sure. So the curve here is piecewise linear and never falls; a penalty keeps neighbouring slopes alike, and with few
+candidates it is Platt's line. scikit-learn has Platt's line and isotonic steps, nothing between them.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Floats
 
 Curve = tuple[float, ...]
-"""The slopes, one for all margins or one for each piece between `_BENDS`, and then the log-odds at a margin of 0."""
+"""One slope for all margins or one for each piece between `_BENDS`, then the log-odds at a margin of 0."""
 
 _BENDS = (-1.0, -0.5, 0.0, 0.5, 1.0)
-"""Margins at which the slope may change; those of the training candidates of a class lie at -1 and 1 and beyond."""
+"""Margins at which the slope may change; an SVM puts the training candidates of its classes at -1 and 1 or beyond."""
 
 _ALIKE, _FLAT = 1.0, 1e-3
 """Penalties of squared differences between neighbouring slopes, and of squared slopes."""
 
 
 def platt_scaling(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
-    """Slope and intercept of Platt scaling (1999): the logistic regression of what is PHI on the margin."""
+    """Slope and intercept of Platt scaling (1999): the logistic regression of being PHI on the margin."""
     from sklearn.linear_model import LogisticRegression
 
     if is_phi.all() or not is_phi.any():
@@ -37,7 +36,7 @@ def platt_scaling(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
 
 
 def calibration_curve(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
-    """The slopes between `_BENDS` and the intercept under which what is PHI is most likely.
+    """The slopes between `_BENDS` and the intercept of the largest penalised likelihood.
 
     :param margins: of candidates, predicted out of fold, `(n_candidates,)`.
     :param is_phi: which of them are PHI, `(n_candidates,)`.
@@ -66,14 +65,14 @@ def calibration_curve(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
 
 
 def calibrated(margins: Floats, curve: Curve) -> Floats:
-    """Margins as probabilities, by what `calibration_curve` or `platt_scaling` gave."""
+    """Margins as probabilities, by a curve of `calibration_curve` or `platt_scaling`."""
     *slopes, intercept = curve
     log_odds = slopes[0] * margins if len(slopes) == 1 else _pieces(margins) @ np.array(slopes)
     return logistic(log_odds + intercept)
 
 
 def _pieces(margins: Floats) -> Floats:
-    """How far each margin goes through each piece, from 0 on: `(n_candidates, n_pieces)`; each row adds up to it."""
+    """Each margin as a sum of its parts in the pieces, from 0 on: `(n_candidates, n_pieces)`."""
     edges = np.array([-np.inf, *_BENDS, np.inf])
     lows, highs = edges[:-1], edges[1:]
     pieces: Floats = np.clip(margins[:, None], lows, highs) - np.clip(0.0, lows, highs)
@@ -81,6 +80,6 @@ def _pieces(margins: Floats) -> Floats:
 
 
 def logistic(log_odds: Floats) -> Floats:
-    """The probabilities that some log-odds are of, which may be as large as they like."""
+    """Log-odds of any size as probabilities."""
     probabilities: Floats = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -50.0, 50.0)))
     return probabilities

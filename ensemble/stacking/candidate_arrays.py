@@ -1,12 +1,12 @@
-"""The candidates of many notes as arrays, and what they have to do with each other.
+"""The candidates of many notes as arrays, with their rivals and repeats.
 
     pool = CandidateArrays.of(tables, pools, ("regex", "crf"))
     pool.score["crf"]                               (n_candidates,), the candidates of all notes end to end
     pool.best_rival(pool.score["crf"], "overlap")   the best score of those of the same type that overlap
 
-A rival of a candidate shares a character with it; a repeat has the same text elsewhere in the note. The notes are laid
-end to end with a line break between two, so that candidates of different notes never overlap. Rivals are listed as
-pairs, which are few, as few candidates lie over one character; repeats, which may be many, are only grouped.
+A rival of a candidate shares a character with it; a repeat has the same text elsewhere in the note. The notes are
+joined by line breaks, so candidates of different notes never overlap. Rivals are stored as pairs, because they are few;
+repeats, which may be many, are only grouped.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ RIVALS: Mapping[str, tuple[bool, bool]] = {
 
 @dataclass(frozen=True, eq=False)
 class CandidateArrays:
-    """All arrays are of shape `(n_candidates,)`, but those of tokens.
+    """Arrays of shape `(n_candidates,)`, except those of tokens.
 
     :param text: of all notes.
     :param token_starts: where the tokens of all notes begin in it.
     :param token_ends: where they end.
-    :param note: the place of the candidate's note.
+    :param note: the index of the candidate's note.
     :param start: where the candidate begins in `text`.
     :param end: where it ends.
-    :param labels: the labels that occur, by their numbers.
-    :param label: the number of its label.
+    :param labels: label -> its number.
+    :param label: the number of the candidate's label.
     :param chosen: source -> 1 where the submodel chose the candidate, otherwise 0.
     :param score: source -> the submodel's score; 0 where it did not propose the candidate.
     :param times: how many submodels chose it.
@@ -72,7 +72,7 @@ class CandidateArrays:
         votes = [{vote.source: (float(vote.chosen), vote.score) for vote in one.votes} for one in candidates]
         # (n_candidates, n_sources, 2): whether each submodel chose the candidate, and its score.
         rows = [[of_one.get(source, (0.0, 0.0)) for source in sources] for of_one in votes]
-        said = np.array(rows, float).reshape(len(candidates), len(sources), 2)
+        values = np.array(rows, float).reshape(len(candidates), len(sources), 2)
         return cls(
             "\n".join(texts),
             _end_to_end([table.offsets[0] for table in tables], begins),
@@ -82,10 +82,10 @@ class CandidateArrays:
             begins[note] + _numbers(candidate.span.end for candidate in candidates),
             labels,
             _numbers(label),
-            {source: said[:, i, 0] for i, source in enumerate(sources)},
-            {source: said[:, i, 1] for i, source in enumerate(sources)},
-            said[:, :, 0].sum(axis=1),
-            said[:, :, 1].sum(axis=1),
+            {source: values[:, i, 0] for i, source in enumerate(sources)},
+            {source: values[:, i, 1] for i, source in enumerate(sources)},
+            values[:, :, 0].sum(axis=1),
+            values[:, :, 1].sum(axis=1),
         )
 
     def __len__(self) -> int:
@@ -98,10 +98,8 @@ class CandidateArrays:
 
     @cached_property
     def overlapping(self) -> tuple[Integers, Integers]:
-        """All ordered pairs of different candidates that share a character.
-
-        Those that begin no earlier than a candidate and overlap it come right after it in the order of starts.
-        """
+        """All ordered pairs of different candidates that share a character."""
+        # Those that overlap a candidate and begin no earlier come right after it in the order of starts.
         number_after = self.start.searchsorted(self.end) - np.arange(len(self)) - 1
         first = np.repeat(np.arange(len(self)), number_after)
         ordinal = np.arange(len(first)) - np.repeat(np.cumsum(number_after) - number_after, number_after)
@@ -118,11 +116,11 @@ class CandidateArrays:
         return {kind: (a[pairs], b[pairs]) for kind, pairs in agreeing.items()}
 
     def best_rival(self, values: Floats, kind: str) -> Floats:
-        """The largest value among the rivals of a kind; 0 where there is none."""
+        """The largest value among the rivals of a kind; 0 without any."""
         return self._best_over(self.rivals[kind], values)
 
     def best_of_rivals(self, values: Floats) -> Floats:
-        """The largest value among the rivals of any kind; 0 where there is none."""
+        """The largest value among the rivals of any kind; 0 without any."""
         return self._best_over(self.overlapping, values)
 
     def _best_over(self, pairs: tuple[Integers, Integers], values: Floats) -> Floats:
@@ -143,7 +141,7 @@ class CandidateArrays:
 
     @cached_property
     def mention_groups(self) -> Integers:
-        """Equal for candidates of one note whose text is the same but for case."""
+        """Equal for candidates of one note with the same text, ignoring case."""
         places = zip(self.note.tolist(), self.start.tolist(), self.end.tolist(), strict=True)
         return _groups((note, self.text[start:end].lower()) for note, start, end in places)
 
@@ -153,11 +151,11 @@ class CandidateArrays:
         return _groups(zip(self.mention_groups.tolist(), self.label.tolist(), strict=True))
 
     def best_repeat(self, values: Floats) -> Floats:
-        """The largest value among the repeats of the same type; 0 where there is none."""
+        """The largest value among the repeats of the same type; 0 without any."""
         return _best_of_others(self.mention_and_label_groups, values)
 
     def best_repeat_of_other_type(self, values: Floats) -> Floats:
-        """The largest value among the repeats of other types; 0 where there is none."""
+        """The largest value among the repeats of other types; 0 without any."""
         groups = self.mention_and_label_groups
         best, mentions = np.zeros(len(self)), np.zeros(len(self), dtype=np.int64)
         np.maximum.at(best, groups, values)
@@ -189,7 +187,7 @@ class CandidateArrays:
         return last - first
 
     def tokens_among(self, words: Collection[str]) -> Integers:
-        """How many of the tokens that a candidate touches are among some words, without regard to case."""
+        """How many of the tokens that a candidate touches are among some words, ignoring case."""
         first, last = self.tokens
         depth = np.zeros(len(self.token_starts) + 1, dtype=np.int64)
         np.add.at(depth, first, 1)
@@ -203,7 +201,7 @@ class CandidateArrays:
 
 
 def _best_of_others(groups: Integers, values: Floats) -> Floats:
-    """For each item the largest value, at least 0, among the others of its group; 0 where there is none."""
+    """For each item the largest value, at least 0, among the others of its group; 0 without any."""
     order = np.lexsort((values, groups))
     ordered = groups[order]
     is_best = np.append(ordered[1:] != ordered[:-1], True)[: len(order)]
@@ -217,7 +215,7 @@ def _best_of_others(groups: Integers, values: Floats) -> Floats:
 
 
 def _groups(keys: Iterable[Hashable]) -> Integers:
-    """The number of each key, equal keys having equal ones."""
+    """Equal numbers for equal keys."""
     numbers: dict[Hashable, int] = {}
     return _numbers(numbers.setdefault(key, len(numbers)) for key in keys)
 

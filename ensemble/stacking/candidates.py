@@ -1,10 +1,10 @@
-"""What the submodels propose for one note, pooled, and what became of it.
+"""The submodels' proposals for a note, pooled, and the decisions on them.
 
-    pools = pools_of(tables, {"crf": ..., "blstm": ...}, ("crf", "blstm"))       those of many notes
+    pools = pools_of(tables, {"crf": ..., "blstm": ...}, ("crf", "blstm"))       for many notes
     pool = pooled([crf_candidates, blstm_candidates])     one PooledCandidate for each distinct span and label
     pool[0].votes                                         who proposed it, each with score and evidence
 
-A `Decision` is a pooled candidate after the stacker has weighed it; `explain` shows decisions.
+A `Decision` is a pooled candidate with the stacker's judgement; `explain` shows decisions.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ class PooledCandidate:
     votes: tuple[Candidate, ...]
 
     def in_note(self, view: PlainView) -> PooledCandidate:
-        """The same on a span of the note as it was written, rather than of its view."""
+        """The same on a span of the note as it was written; its own span is one of the plain view."""
         return self if view.is_note else PooledCandidate(view.in_note(self.span), _in_note(self.votes, view))
 
 
 CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
-"""For each submodel its candidates for each note."""
+"""Submodel -> its candidates for each note."""
 Pools = Sequence[Sequence[PooledCandidate]]
 """For each note the candidates of some submodels together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the stacker made of a pooled candidate.
+    """The stacker's judgement of a pooled candidate.
 
     :param span: where and what.
-    :param probability: how sure the stacker is that it is PHI of this label, in [0, 1].
+    :param probability: that it is PHI of this label, in [0, 1].
     :param accepted: whether it is in the result; accepted decisions of a note never overlap.
     :param votes: who proposed it.
     """
@@ -64,7 +64,7 @@ class Decision:
     votes: tuple[Candidate, ...]
 
     def in_note(self, view: PlainView) -> Decision:
-        """The same on a span of the note as it was written, rather than of its view."""
+        """The same on a span of the note as it was written; its own span is one of the plain view."""
         if view.is_note:
             return self
         return replace(self, span=view.in_note(self.span), votes=_in_note(self.votes, view))
@@ -77,7 +77,7 @@ def _in_note(votes: Iterable[Candidate], view: PlainView) -> tuple[Candidate, ..
 def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
     """Join the submodels' candidates for one note, sorted by span.
 
-    Where one submodel proposes the same span twice, its surer candidate counts.
+    If a submodel proposes the same span twice, its surer candidate counts.
     """
     votes: dict[Span, dict[str, Candidate]] = {}
     for candidates in proposals:
@@ -93,9 +93,9 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
 def pools_of(
     tables: Sequence[FeatureTable], proposals: CandidatesOf, names: Sequence[str]
 ) -> list[list[PooledCandidate]]:
-    """The candidates of some submodels, in this order, pooled note by note; all that training and engine judge.
+    """The candidates of some submodels, in this order, pooled note by note; training and engine judge these.
 
-    Those that hold the same over and over, to which a sequence model has no end, are not among them.
+    Repetitions such as a line of dashes, which sequence models label without end, are left out.
     """
     notes = zip(tables, zip(*(proposals[name] for name in names), strict=True), strict=True)
     return [
@@ -105,21 +105,21 @@ def pools_of(
 
 
 def is_repetition(text: str) -> bool:
-    """Whether a text is a short stretch over and over, at least forty times, as a line of dashes: it names nobody."""
+    """Whether a text repeats a short string forty times or more, as a line of dashes does."""
     longest = min(len(text) // _OVER_AND_OVER, _OVER_AND_OVER)
     return any(text[n:] == text[:-n] for n in range(1, longest + 1))
 
 
 def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:
-    """The spans that a submodel itself would mark, in the note as it was written.
+    """The spans that a submodel chose, in the note as it was written.
 
-    :param view: of the note, in which the candidates are.
+    :param view: the plain view of the note; the candidates are spans of it.
     """
     return sorted({view.in_note(candidate.span) for candidate in candidates if candidate.chosen})
 
 
 def decided(pool: Sequence[PooledCandidate], probabilities: Floats, threshold: float | Floats) -> list[Decision]:
-    """A decision on each candidate: accepted are those without overlap that are together most above the threshold.
+    """A decision on each candidate: the set without overlap with the largest sum above the threshold is accepted.
 
     :param probabilities: of shape `(n_candidates,)`.
     :param threshold: one, or one for each candidate.

@@ -1,13 +1,13 @@
-"""A cascade: the submodels that cost much read only the lines in which the others leave doubt.
+"""A cascade: the costly submodels read only the lines in which the others leave doubt.
 
-    cascade = Cascade.fit(tables, told, stackers, waiting=("blstm",))     thresholds, or nothing where it does not pay
+    cascade = Cascade.fit(tables, told, stackers, waiting=("blstm",))     with thresholds; None if it does not pay
     cascade.judge(tables, submodels, stackers)                            candidates, probabilities, thresholds
 
-The submodels that cost little go first, and the stacker that was trained over them alone judges their candidates. A
-line is in doubt where the probability of a candidate lies between `doubt` and 1 - `doubt`, and where a token that
-nobody proposed is PHI with a probability of `chance` or more. Those that wait read these lines, and the stacker over
-all submodels judges what touches them; elsewhere the first judgement stands. The idea is that of Viola and Jones
-(2001); the thresholds are learned: of those that lose hardly any PHI out of fold, the ones that leave least in doubt.
+The cheap submodels go first, and the stacker that was trained over them alone judges their candidates. A line is in
+doubt if the probability of a candidate is between `doubt` and 1 - `doubt`, or if a token that no submodel proposed is
+PHI with a probability of `chance` or more. The costly submodels read these lines, and the stacker over all submodels
+judges the candidates that touch them; elsewhere the first judgement is final (after Viola and Jones 2001). Of the
+thresholds that lose hardly any PHI out of fold, those that leave the fewest tokens in doubt are chosen.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _FILE = "cascade.json"
 
 _DOUBTS = (0.03, 0.02, 0.01, 0.005)
 _CHANCES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
-"""From careless to careful; what is more careless than the first cannot be trusted to do elsewhere as it does here."""
+"""From careless to careful; more careless ones than the first may not work on other notes as they do on these."""
 
 _LOSS = 0.0005
-"""The share of the PHI that may be lost, whatever is found besides; and how much lower F1 may be out of fold. The share
-is that of Laplace's rule of succession, one more than was seen: from few PHI nobody knows that hardly any is lost."""
+"""The largest share of the PHI that may be lost, by Laplace's rule of succession, and the largest loss of F1, out of
+fold."""
 
 _MOST = 0.75
-"""Where more of the tokens would be in doubt, to judge twice takes about the time that is saved."""
+"""With a larger share of the tokens in doubt, judging twice takes about the time that is saved."""
 
 
 class _CascadeState(TypedDict):
@@ -63,12 +63,12 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Cascade:
-    """Who waits, and for what.
+    """Which submodels wait, and the thresholds of doubt.
 
     :param waiting: the names of the submodels that read only lines in doubt.
-    :param doubt: the least distance of a candidate's probability from 0 and 1 that is doubt.
-    :param chance: the least probability of PHI that nobody proposed that is doubt.
-    :param figures: what it saved and cost on the training notes, out of fold.
+    :param doubt: a candidate is in doubt if its probability is at least this far from 0 and 1.
+    :param chance: a token that no submodel proposed is in doubt from this probability of PHI on.
+    :param figures: savings and losses on the training notes, out of fold.
     """
 
     waiting: Subset
@@ -88,18 +88,19 @@ class Cascade:
         """Choose the thresholds.
 
         :param tables: the annotated notes.
-        :param told: for each submodel what it says of each note, out of fold.
-        :param stackers: by the names of the submodels that they were trained over, these and all; trained, not loaded.
-        :param waiting: the submodels that cost much.
-        :returns: nothing where no submodel costs much, none that goes first has probabilities, there are too few PHI to
-            know what is lost, or all thresholds lose too much or leave too much in doubt.
+        :param told: for each submodel its proposals for each note, out of fold.
+        :param stackers: by the names of the submodels that they were trained over, those that go first and all;
+            trained, not loaded.
+        :param waiting: the costly submodels.
+        :returns: `None` if no submodel is costly, none that goes first has probabilities, the corpus has too few PHI to
+            estimate the loss, or all thresholds lose too much or leave too much in doubt.
         """
         names = tuple(told)
         first = {name: notes for name, notes in told.items() if name not in waiting}
         smaller = stackers.get(tuple(first))
         if len(first) == len(told) or not smaller or all(t.left is None for notes in first.values() for t in notes):
             return None
-        # From too few PHI no trial can show that hardly any is lost.
+        # With too few PHI no trial can show that hardly any is lost.
         if _share_lost(0, sum(len(set(table.document.spans)) for table in tables)) > _LOSS:
             return None
         look = FirstLook.at(tables, first, smaller.judged_out_of_fold, smaller.threshold_)
@@ -122,7 +123,7 @@ class Cascade:
         return None
 
     def first(self, names: Sequence[str]) -> Subset:
-        """Those of the submodels of an engine that go first."""
+        """The submodels of an engine that go first."""
         return tuple(name for name in names if name not in self.waiting)
 
     def judge(
@@ -175,11 +176,11 @@ def _share_lost(n_lost: float, n_phi: float) -> float:
 
 
 class _Trial:
-    """What a cascade would have decided on the training notes, out of fold and before repeats are searched for.
+    """A cascade's decisions on the training notes, out of fold and before the search for repeats.
 
-    :param theirs: for each submodel that waits its candidates for each note, all of which it read.
+    :param theirs: for each costly submodel its candidates for each note, every line of which it read.
     :param names: of all submodels, in order.
-    :param stacker: over all of them.
+    :param stacker: over all submodels.
     """
 
     def __init__(self, look: FirstLook, theirs: CandidatesOf, names: Subset, stacker: Stacker) -> None:
@@ -189,7 +190,7 @@ class _Trial:
         self._all = stacker.accepted(pools, stacker.judged_out_of_fold(look.tables, pools))
 
     def figures(self, wanted: Sequence[LineMask]) -> dict[str, float]:
-        """What it would have saved and cost with these lines in doubt."""
+        """Savings and losses with these lines in doubt."""
         found = self._found(wanted)
         lost = [(a & gold) - b for a, b, gold in zip(self._all, found, self._gold, strict=True)]
         known = [{candidate.span for candidate in pool} for pool in self._look.pools]

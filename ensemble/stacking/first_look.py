@@ -1,8 +1,8 @@
-"""What the submodels that cost little say of notes, and which lines they leave in doubt.
+"""The proposals of the cheap submodels, and the lines that they leave in doubt.
 
 look = FirstLook.at(tables, {"regex": told, "crf": told}, stacker.probabilities, stacker.threshold_)
 lines = look.in_doubt(0.1, 0.01)           for each note, for each line whether it is in doubt
-again = look.touching(pools, lines)        which candidates of all submodels are to be judged again
+again = look.touching(pools, lines)        which candidates of all submodels are judged again
 look.joined(pools, again, probabilities, threshold)
 """
 
@@ -24,13 +24,13 @@ from phistack.submodels.base import LineMask, Told, in_lines
 
 @dataclass(frozen=True)
 class FirstLook:
-    """What is known before the costly submodels read anything.
+    """The notes as the cheap submodels and their stacker see them.
 
     :param tables: the notes.
-    :param proposals: for each submodel that goes first its candidates for each note.
-    :param pools: the same together.
-    :param probabilities: for each note what their stacker makes of each candidate, `(n_candidates,)`.
-    :param left: for each note how probable PHI is in each line that is not among them, `(n_lines,)`.
+    :param proposals: for each cheap submodel its candidates for each note.
+    :param pools: the same, pooled.
+    :param probabilities: for each note those of its candidates by their stacker, `(n_candidates,)`.
+    :param left: for each note the probability of PHI in each line besides the candidates, `(n_lines,)`.
     :param threshold: of their stacker.
     """
 
@@ -49,7 +49,7 @@ class FirstLook:
         judge: Callable[[Sequence[FeatureTable], Pools], list[Floats]],
         threshold: float,
     ) -> Self:
-        """From what each submodel says of each note, at least one of them with probabilities.
+        """From the proposals of each submodel for each note, at least one of them with probabilities.
 
         :param judge: gives the probabilities of pooled candidates.
         """
@@ -60,11 +60,7 @@ class FirstLook:
         return cls(tables, proposals, pools, judge(tables, pools), left, threshold)
 
     def in_doubt(self, doubt: float, chance: float) -> list[LineMask]:
-        """For each note the lines that leave doubt.
-
-        :param doubt: the least distance of a candidate's probability from 0 and 1 that is doubt.
-        :param chance: the least probability of PHI that nobody proposed that is doubt.
-        """
+        """For each note the lines in doubt; the thresholds are those of `Cascade`."""
         wanted: list[LineMask] = []
         for table, pool, probability, left in zip(self.tables, self.pools, self.probabilities, self.left, strict=True):
             lines = left >= chance
@@ -75,13 +71,13 @@ class FirstLook:
         return wanted
 
     def share(self, wanted: Sequence[LineMask]) -> float:
-        """The share of the tokens that is in some lines."""
+        """The share of the tokens that are in the wanted lines."""
         lengths = [np.diff(line_bounds(table)) for table in self.tables]
         n_wanted = sum(int(of_note[lines].sum()) for of_note, lines in zip(lengths, wanted, strict=True))
         return n_wanted / max(sum(map(len, self.tables)), 1)
 
     def touching(self, pools: Pools, wanted: Sequence[LineMask]) -> list[NDArray[np.bool_]]:
-        """For each note which of the candidates of all submodels touch one of its lines."""
+        """For each note which candidates of all submodels touch a wanted line."""
         return [
             in_lines(table, [candidate.span for candidate in pool], lines)
             for table, pool, lines in zip(self.tables, pools, wanted, strict=True)
@@ -90,11 +86,11 @@ class FirstLook:
     def joined(
         self, pools: Pools, again: Sequence[NDArray[np.bool_]], probabilities: Sequence[Floats], threshold: float
     ) -> tuple[list[Floats], list[Floats]]:
-        """Probabilities and thresholds of the candidates of all submodels: as they are judged again, or as at first.
+        """Probabilities and thresholds of the candidates of all submodels, by the second judgement or the first.
 
-        :param again: which are judged again; only these may be of a submodel that does not go first.
-        :param probabilities: of those that are.
-        :param threshold: of the stacker that judges them.
+        :param again: which candidates are judged again, among them all those of costly submodels.
+        :param probabilities: of the second judgement.
+        :param threshold: of the stacker over all submodels.
         """
         found: list[Floats] = []
         for pool, first, known, anew, second in zip(

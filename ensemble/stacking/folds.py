@@ -1,11 +1,11 @@
-"""Parts of a corpus such that no patient is in two of them, nor anything larger that must not be split.
+"""Parts of a corpus, split by patient or by larger groups that must stay together.
 
     corpus = grouped_by(corpus, "_t([0-9]+)")     notes of one template stay together, by their names
     for held_out in training_folds(documents, n_folds=5, seed=0):
         ...                                     indices of the documents of one part
     training, held_out = held_out_patients(corpus, seed=0)      four fifths of the patients, and the others
 
-Out-of-fold prediction: every document is predicted by models that never saw its patient (Wolpert 1992).
+Out-of-fold prediction: the models that predict a note never saw its patient (Wolpert 1992).
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.limited_regex import LimitedRegex
 
 GROUP_BY = "the pattern group_by (--group-by)"
-"""What messages call the expression that groups notes."""
+"""The name of the expression in messages."""
 
 _LOG = logging.getLogger("phistack")
 
 
 def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
-    """The corpus with notes that no fold may separate: those in whose names (ids) a pattern finds the same.
+    """The corpus with groups of notes that no fold separates: those with the same match of a pattern in their names.
 
-    What counts is what the pattern's groups match, or the whole match where it has none. Patients are not split either:
-    where notes of one patient are in two groups, these are one. A note in whose name nothing is found stays with its
-    patient.
+    The match is what the pattern's groups match, or the whole match if it has none. Patients are not split either: two
+    groups with notes of one patient become one. A note without a match stays with its patient.
 
-    :param pattern: a regular expression, searched for anywhere in the name; nothing happens without one, or where the
-        notes are grouped already.
+    :param pattern: a regular expression, searched for anywhere in the name (id). Without one, or if the notes are
+        grouped already, the corpus is returned as it is.
     :raises SettingsError: if it is no regular expression, takes too long, or is found in no name.
     """
     if not pattern or all(document.fold_group for document in corpus.documents):
@@ -61,17 +60,16 @@ def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
 
 
 def _root(joined: Mapping[str, str], name: str) -> str:
-    """What a name was joined with, directly or through others."""
+    """The name that represents all names joined with this one."""
     while joined.get(name, name) != name:
         name = joined[name]
     return name
 
 
 def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """Folds of a corpus that submodels can be trained on; fewer of them where there are fewer patients.
+    """As `group_folds`, with a warning and fewer folds if there are fewer patients.
 
-    :returns: as `group_folds` gives them.
-    :raises TrainingError: if there is one patient only.
+    :raises TrainingError: if there is only one patient.
     """
     n_patients = len({document.unsplit for document in documents})
     if n_patients == 1 and any(document.fold_group for document in documents):
@@ -81,9 +79,9 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
         )
     if n_patients == 1:
         raise TrainingError(
-            f"all {len(documents)} notes of the corpus are of one patient, so there are none of another patient "
-            "to check "
-            "the engine on; add notes of other patients, or name the patients as groups or in names such as 110-02.xml"
+            f"all {len(documents)} notes of the corpus are of one patient, so there are none of another patient to "
+            "check the engine on; add notes of other patients, or name the patients as groups or in names such as "
+            "110-02.xml"
         )
     if 1 < n_patients < n_folds:
         what = "groups" if any(document.fold_group for document in documents) else "patients"
@@ -92,15 +90,15 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
 
 
 def at_most_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """As `group_folds`, with fewer parts where there are fewer patients or groups."""
+    """As `group_folds`, with fewer parts if there are fewer patients or groups."""
     return group_folds(documents, n_folds=min(n_folds, len({document.unsplit for document in documents})), seed=seed)
 
 
 def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
-    """See to it that there is PHI to learn from, whichever fold is held out.
+    """Check that there is PHI to learn from, whichever fold is held out.
 
-    :param has_phi: for each note whether tokens of it are PHI.
-    :param folds: as `training_folds` gives them; with none of them, some PHI is enough.
+    :param has_phi: for each note whether any of its tokens is PHI.
+    :param folds: of `training_folds`; without folds, any PHI is enough.
     :raises TrainingError: if there is none.
     """
     if not any(has_phi):
@@ -116,7 +114,7 @@ def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
 
 
 def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """Split documents by patient, or whatever else must not be split, into parts with about the same number of PHI.
+    """Split documents by patient or group into parts with about the same number of PHI.
 
     Patients are assigned in order of size, each to the part with the least PHI so far; the seed breaks ties.
 
@@ -143,7 +141,7 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
 
 
 def labels_in_one_fold(documents: Sequence[Document], folds: Sequence[Sequence[int]]) -> list[str]:
-    """The labels that only one fold has; no model that is trained on the others can know them."""
+    """The labels that only one fold has, so that the models trained on the others cannot know them."""
     return labels_in_one_part([documents[i] for i in fold] for fold in folds)
 
 
@@ -154,30 +152,30 @@ def labels_in_one_part(parts: Iterable[Iterable[Document]]) -> list[str]:
 
 
 def patients_in_several(corpora: Iterable[Corpus]) -> int:
-    """How many patients, by their names, have notes in more than one corpus."""
+    """The number of patients, by name, with notes in more than one corpus."""
     n_corpora = Counter(patient for corpus in corpora for patient in patients_of(corpus))
     return sum(n > 1 for n in n_corpora.values())
 
 
 def patients_of(corpus: Corpus) -> list[str]:
-    """The patients, each once, in the order of their first notes."""
+    """The patients, in the order of their first notes."""
     return list(dict.fromkeys(document.group for document in corpus.documents))
 
 
 def fold_groups_of(corpus: Corpus) -> list[str]:
-    """What no fold splits, patients or groups of them, each once, in the order of their first notes."""
+    """The patients or groups that no fold splits, in the order of their first notes."""
     return list(dict.fromkeys(document.unsplit for document in corpus.documents))
 
 
 def of_fold_groups(corpus: Corpus, chosen: Collection[str]) -> Corpus:
-    """The notes of some of these, in the order of the corpus."""
+    """The notes of some of `fold_groups_of`, in the order of the corpus."""
     return replace(corpus, documents=tuple(d for d in corpus.documents if d.unsplit in chosen))
 
 
 def held_out_patients(corpus: Corpus, *, parts: int = 5, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus by patient: all but one of `parts` parts with about the same PHI to train on, and that one.
+    """Split a corpus by patient: all but one of `parts` parts with about the same number of PHI, and the other one.
 
-    :raises SettingsError: if there is only one patient, or one group of those that must not be split.
+    :raises SettingsError: if there is only one patient or group.
     """
     groups = fold_groups_of(corpus)
     if len(groups) < 2:

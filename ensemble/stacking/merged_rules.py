@@ -1,10 +1,10 @@
 """Rules for rare formulaic types, whose spans are merged after the SVM, as Liu 2017 does on N-GRID (section 3.6).
 
-    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")    what the shipped patterns know of these labels
-    rules.merged(table, decisions)                          the decisions, and what the rules find beside them
+    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")    the shipped patterns for these labels
+    rules.merged(tables, decisions)                         the decisions, with the matches of the rules
 
-These labels are left out of learning: no submodel and no stacker sees them. A match of a rule is accepted where it
-overlaps nothing that is accepted already; of matches that overlap each other the longest counts.
+Submodels and stacker do not learn these labels. A match is accepted if it overlaps no accepted span; of overlapping
+matches the longest counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from phistack.submodels.regex.pattern_files import (
 from phistack.submodels.regex.scanner import Scanner
 
 MERGED_RULES = "merged rules"
-"""The source of what they find; no submodel can have a name with a blank."""
+"""The source of their votes; a submodel cannot have this name, as it has a blank."""
 
 _FILE = "merged_rules.toml"
 
@@ -53,7 +53,7 @@ class MergedRules:
     def of(cls, labels: Sequence[str], path: str, language: str) -> Self:
         """The patterns of some labels: those shipped for a language, and those of a user's file.
 
-        :param path: of a pattern file; empty for none. A pattern of it takes the place of a shipped one of its name.
+        :param path: of a pattern file; empty for none. Its patterns replace shipped ones of the same name.
         :raises SettingsError: if the file cannot be used, or no pattern finds one of the labels.
         """
         known = {pattern.name: pattern for pattern in shipped_patterns(language)}
@@ -72,7 +72,7 @@ class MergedRules:
         return Scanner(self.patterns)
 
     def find(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """What the rules find in each note, without overlap, in order."""
+        """The matches in each note, without overlap, in order."""
         hits: list[dict[Span, str]] = [{} for _ in tables]
         for note, number, start, end in self._scanner.find([table.document.text for table in tables], self.language):
             pattern = self.patterns[number]
@@ -82,7 +82,7 @@ class MergedRules:
     def merged(
         self, tables: Sequence[FeatureTable], decisions: Iterable[Sequence[Decision]]
     ) -> Iterator[list[Decision]]:
-        """The decisions on each note with the matches that overlap nothing accepted, sorted by span."""
+        """The decisions on each note with the matches that overlap no accepted span, sorted by span."""
         for found, of_note in zip(self.find(tables), decisions, strict=True):
             taken = [decision.span for decision in of_note if decision.accepted]
             new = [Decision(c.span, 1.0, True, (c,)) for c in found if not any(map(c.span.overlaps, taken))]
@@ -100,7 +100,7 @@ class MergedRules:
 
 
 def _label_in(pattern: Pattern, labels: Sequence[str]) -> str:
-    """Which of some labels a pattern has: as it declares, or by way of the mappings between label sets."""
+    """The first of the labels that a pattern declares, or has by the mappings between label sets."""
     declared = (*pattern.labels.values(), *map(pattern.label_in, LabelSet.names()))
     return next((label for label in declared if label in labels), "")
 

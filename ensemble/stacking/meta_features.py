@@ -4,11 +4,10 @@
     features.matrices(tables, pools)    for each note an array of shape (n_candidates, n_features)
     features.columns                    ("vote:regex", "vote:crf", "same span", ...)
 
-Four sets: `log-odds` has how sure the submodels are of the candidate and of its rivals, on a scale on which a line can
-part them, and its type; `liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its
-overlap with others and its type (Zhao 2020, after Kim and Riloff 2015); `all` has the latter two, and the submodels'
-scores for it and its rivals as they are. A feature is a function from the candidates of some notes, as arrays, to its
-column.
+Four sets: `log-odds` has the log-odds of the submodels' scores for the candidate and its rivals, and its type;
+`liu2017` has the ten features of Liu 2017; `zhao2020` has who proposed the candidate, its overlap with others and its
+type (Zhao 2020, after Kim and Riloff 2015); `all` has the latter two, and the submodels' scores for the candidate and
+its rivals. A feature is a function from the candidates of some notes, as arrays, to its column.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _Column = Callable[[CandidateArrays], Floats]
 
 
 def _votes(sources: Sequence[str]) -> dict[str, _Column]:
-    """Which submodels proposed exactly this."""
+    """Which submodels chose exactly this candidate."""
 
     def column(source: str) -> _Column:
         return lambda pool: pool.chosen[source]
@@ -54,7 +53,7 @@ def _votes(sources: Sequence[str]) -> dict[str, _Column]:
 
 
 def _overlaps(sources: Sequence[str]) -> dict[str, _Column]:
-    """For each submodel, whether it chose something else there, by agreement of span and of type."""
+    """For each submodel, whether it chose an overlapping candidate, by agreement of span and of type."""
 
     def column(source: str, kind: str) -> _Column:
         return lambda pool: pool.best_rival(pool.chosen[source], kind)
@@ -91,7 +90,7 @@ def _liu(sources: Sequence[str], language: str) -> dict[str, _Column]:
 
 
 def _scores(sources: Sequence[str]) -> dict[str, _Column]:
-    """How sure each submodel is of the candidate, and of the surest rival of each kind."""
+    """Each submodel's score for the candidate, and its best score for a rival of each kind and for a repeat."""
 
     def own(source: str) -> _Column:
         return lambda pool: pool.score[source]
@@ -118,7 +117,7 @@ def _scores(sources: Sequence[str]) -> dict[str, _Column]:
 
 
 def _log_odds(sources: Sequence[str]) -> dict[str, _Column]:
-    """How sure the submodels are of the candidate and of its surest rivals, as log-odds; its length and repeats."""
+    """The log-odds of the scores for the candidate and its best rivals; its length and repeats."""
 
     def own(source: str) -> _Column:
         return lambda pool: log_odds(pool.score[source])
@@ -146,11 +145,11 @@ def _log_odds(sources: Sequence[str]) -> dict[str, _Column]:
 
 
 _SUREST = 0.995
-"""Scores nearer to 0 or 1 count as this or its opposite; a submodel that does not propose a candidate says 0."""
+"""Scores are clipped to this and its opposite; the score of a submodel that does not propose a candidate is 0."""
 
 
 def log_odds(scores: Floats, surest: float = _SUREST) -> Floats:
-    """Logarithms of the odds of some scores, within bounds."""
+    """The log-odds of scores, which are clipped to `surest` and its opposite."""
     clipped = np.clip(scores, 1 - surest, surest)
     odds: Floats = np.log(clipped / (1 - clipped))
     return odds
@@ -199,7 +198,7 @@ class MetaFeatures:
         return tuple(self._functions)
 
     def extremes(self, table: FeatureTable) -> Floats:
-        """The features of a candidate that all submodels are sure of, and of one that none chooses.
+        """The features of a candidate with score 1 of every submodel, and of one with score 0.
 
         :param table: any note with a token.
         :returns: of shape `(2, n_features)`.

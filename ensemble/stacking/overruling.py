@@ -1,13 +1,13 @@
-"""What a hospital knows better than the stacker: phrases that are always or never PHI, and its own patterns.
+"""A user's corrections of the stacker: phrases that are always or never PHI, and patterns.
 
     overruling = read_overruling(always=Path("ours.txt"), never=Path("drugs.txt"), patterns=Path("numbers.toml"))
     engine.with_options(overruling=overruling).annotate(documents)
 
-What a pattern finds is accepted; then accepted spans that are wholly a phrase of the list of `never` are refused; then
-all phrases of the list of `always` are accepted. A new span that overlaps accepted ones becomes one with them, so
-nothing is uncovered. The votes of a decision name the line of the list or the pattern, never the text.
+Matches of patterns are accepted; then accepted spans that are wholly a phrase of the `never` list are refused; then all
+phrases of the `always` list are accepted. A new span is merged with accepted ones that it overlaps, so nothing is
+uncovered. The votes of a decision name the line of the list or the pattern, never the text.
 
-No list of `never` uncovers a span of a source in `CERTAIN`, such as a roster.
+A `never` list cannot uncover a span of a source in `CERTAIN`, such as a roster.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, user_patterns
 
 PATTERNS = "patterns"
-"""The source of what a user's own patterns find."""
+"""The source of the votes of a user's patterns."""
 
 CERTAIN = frozenset((KNOWN,))
-"""Sources of spans that no list of `never` uncovers."""
+"""Sources whose spans a `never` list cannot uncover."""
 
 
 @dataclass(frozen=True)
 class Overruling:
     """Lists and patterns of a user.
 
-    :param always: what is PHI whatever the stacker says.
-    :param never: what is not, except spans of a source in `CERTAIN`.
-    :param patterns: of the user; what they find is PHI.
+    :param always: phrases that are always PHI.
+    :param never: phrases that are never PHI, except spans of a source in `CERTAIN`.
+    :param patterns: whose matches are always PHI.
     :param language: of the notes, as an ISO 639-1 code, for the validators of patterns.
     :raises SettingsError: if the same phrase is in both lists.
     """
@@ -70,7 +70,7 @@ class Overruling:
 
     @property
     def digests(self) -> dict[str, str]:
-        """What decides what it does, by the name of its option; empty for an option that was not given."""
+        """SHA-256 of each list and of the patterns, by option; empty for an option that was not given."""
         finds = ((p.name, p.regex, p.flags, p.validator, sorted(p.labels.items())) for p in self.patterns)
         patterns = "\n".join(map(repr, finds))
         texts = {"always list": self.always.text, "never list": self.never.text, "own patterns": patterns}
@@ -85,11 +85,11 @@ class Overruling:
 
     @property
     def labels(self) -> set[str]:
-        """Of all that it adds, once it is suited to an engine."""
+        """The labels of all that it adds, after `suited_to`."""
         return {p.label for p in self.always.phrases} | {pattern.labels[ANY_SET] for pattern in self.patterns}
 
     def applied(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note, on spans of the note as it was written, with what lists and patterns say.
+        """The decisions on a note with those of lists and patterns, all on spans of the note as it was written.
 
         :param note: the text of the note as it was written.
         """
@@ -99,7 +99,7 @@ class Overruling:
         return _added(decisions, _votes(view, ALWAYS, self.always.find(text, self.language)))
 
     def without_never(self, view: PlainView, note: str, spans: Iterable[Span]) -> tuple[Span, ...]:
-        """The spans that are not wholly a phrase of the list of `never`."""
+        """The spans that are not wholly a phrase of the `never` list."""
         kept = self._without_never(view, note, [Decision(span, 1.0, True, ()) for span in spans])
         return tuple(decision.span for decision in kept if decision.accepted)
 
@@ -118,13 +118,13 @@ class Overruling:
 
 
 def read_overruling(always: Path | None = None, never: Path | None = None, patterns: Path | None = None) -> Overruling:
-    """The lists and patterns in files; :raises SettingsError: with file and place, for what cannot be used."""
+    """The lists and patterns in files; :raises SettingsError: with file and place, if one cannot be used."""
     own = tuple(user_patterns(patterns)) if patterns else ()
     return Overruling(read_list(always, ALWAYS), read_list(never, NEVER), own)
 
 
 def overruled(decisions: Iterable[Decision]) -> Counter[str]:
-    """On how many spans each list and the patterns had a say."""
+    """The number of spans that each list and the patterns voted on."""
     ours = {ALWAYS, NEVER, PATTERNS}
     return Counter(source for d in decisions for source in ours.intersection(vote.source for vote in d.votes))
 
@@ -152,7 +152,7 @@ def _refused(decision: Decision, hits: Iterable[Hit]) -> Decision:
 
 
 def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[Decision]:
-    """The decisions with some votes that count whatever the others say; accepted ones do not overlap."""
+    """The decisions with some votes that are always accepted; accepted decisions do not overlap."""
     if not votes:
         return list(decisions)
     accepted = [decision for decision in decisions if decision.accepted]
@@ -167,7 +167,7 @@ def _added(decisions: Sequence[Decision], votes: Sequence[Candidate]) -> list[De
 
 
 def _joined(group: Sequence[Decision | Candidate]) -> Decision:
-    """One accepted decision: the one that covers all, unless a vote does so too; otherwise a new one of all."""
+    """One accepted decision on the whole group: an old one if it alone covers all, otherwise a new one."""
     decisions = [item for item in group if isinstance(item, Decision)]
     votes = [item for item in group if isinstance(item, Candidate)]
     if not votes:

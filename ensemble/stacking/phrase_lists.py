@@ -1,4 +1,4 @@
-"""Lists that a hospital writes by hand: words, phrases and regular expressions, under the labels that they have.
+"""A user's lists of words, phrases and regular expressions, by label.
 
     # our wards
     [HOSPITAL]
@@ -9,11 +9,11 @@
     always = read_list(Path("ours.txt"), ALWAYS)
     list(always.find("moved to ward 7b", "en"))      [Hit(9, 16, "HOSPITAL", "line 3")]
 
-One phrase a line; blank lines and lines that begin with `#` mean nothing. `[LABEL]` holds for the lines below it. A
-line between slashes is a regular expression, with the flags of Python (`i`, `m`, `s`, `x`) behind the last one. A
-phrase is found as whole words, with any white space between them, whichever hyphens, apostrophes and quotation marks it
-has. For a list of what is always PHI capitals and accents do not count either, as for a roster; a list of what never is
-takes them as written, so that `Brown` uncovers no `BROWN`.
+One phrase a line; blank lines and lines that begin with `#` are ignored. `[LABEL]` applies to the lines below it. A
+line between slashes is a regular expression, with Python's flags (`i`, `m`, `s`, `x`) after the second slash. A phrase
+matches whole words, with any white space between them and any form of hyphens, apostrophes and quotation marks. An
+`always` list also ignores case and accents, as a roster does; a `never` list does not, so `Brown` does not uncover
+`BROWN`.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _SIGNS = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u00b4\u0060\u2032"), "'"),
     **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"), '"'),
 }
-"""Dashes, apostrophes and quotation marks -> the one that is on every keyboard."""
+"""Dashes, apostrophes and quotation marks -> their ASCII form."""
 
 _END = "\0"
-"""Behind each word or sign, so that a phrase is found as it is cut."""
+"""Ends each word or sign, so that only whole ones match."""
 _REGEX = re.compile(r"/(.+)/([imsx]*)")
 
 
 class Hit(NamedTuple):
-    """Where something that a user wrote is in a text.
+    """A match of a list or a pattern in a text.
 
     :param label: empty for any.
-    :param evidence: the line or the name of what was found; never text of a note.
+    :param evidence: the line of the list or the name of the pattern; never text of a note.
     """
 
     start: int
@@ -72,8 +72,8 @@ class Phrase:
     :param line: its number.
     :param column: where the phrase begins, from 1.
     :param label: empty for any.
-    :param words: its words and marks in order; nothing for a regular expression.
-    :param pattern: the regular expression; nothing for words.
+    :param words: its words and marks in order; empty for a regular expression.
+    :param pattern: the regular expression; `None` for words.
     """
 
     line: int
@@ -84,7 +84,7 @@ class Phrase:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What two lists must not both hold."""
+        """Equal for phrases that must not be in both lists."""
         return ("/", self.pattern.regex) if self.pattern else tuple(_as_read(word, ALWAYS) for word in self.words)
 
 
@@ -92,10 +92,10 @@ class Phrase:
 class PhraseList:
     """The phrases of a file.
 
-    :param kind: `ALWAYS`, for which capitals and accents do not count, or `NEVER`.
+    :param kind: `ALWAYS`, which ignores case and accents, or `NEVER`.
     :param phrases: in the order of the file.
     :param path: of the file, for messages.
-    :param text: of the file, which decides what a run makes.
+    :param text: of the file, for its digest.
     """
 
     kind: str
@@ -109,12 +109,12 @@ class PhraseList:
         return Index(("".join(self._read(word) for word in phrase.words), phrase) for phrase in phrases)
 
     def _read(self, word: str) -> str:
-        """A word or sign as it is in the index; nothing for an accent that is no part of a letter."""
+        """A word or sign as it is in the index; empty for an accent that is not part of a letter."""
         read = _as_read(word, self.kind)
         return read and read + _END
 
     def find(self, text: str, language: str) -> Iterator[Hit]:
-        """Every place of a text in its plain view where a phrase is; they may overlap."""
+        """All matches in the plain view of a text; they may overlap."""
         if not self.phrases:
             return
         pieces = [(*match.span(), read) for match in _PIECE.finditer(text) if (read := self._read(match[0]))]
@@ -125,7 +125,7 @@ class PhraseList:
                 yield Hit(start, end, phrase.label, f"line {phrase.line}")
 
     def check_labels(self, labels: Collection[str]) -> None:
-        """See that an engine has all labels; :raises SettingsError: with line and column of one that it does not."""
+        """Check that an engine has all labels; :raises SettingsError: with the line of one that it does not have."""
         for phrase in self.phrases:
             if phrase.label and phrase.label not in labels:
                 with file_named(f"the list of --{self.kind}", self.path):
@@ -138,10 +138,10 @@ def _as_read(word: str, kind: str) -> str:
 
 
 def read_list(path: Path | None, kind: str) -> PhraseList:
-    """The list in a file; one without phrases for `None`.
+    """The list in a file; empty for `None`.
 
     :param kind: `ALWAYS` or `NEVER`.
-    :raises SettingsError: with line and column, for what cannot be used.
+    :raises SettingsError: with line and column, if it cannot be used.
     """
     if path is None:
         return PhraseList(kind)
@@ -150,7 +150,7 @@ def read_list(path: Path | None, kind: str) -> PhraseList:
 
 
 def parse_list(text: str, kind: str, path: Path = Path()) -> PhraseList:
-    """The list in a text; :raises SettingsError: with line and column, for what cannot be used."""
+    """The list in a text; :raises SettingsError: with line and column, if it cannot be used."""
     phrases = tuple(_phrases(text, kind, path))
     if not phrases:
         raise SettingsError("it holds no phrase; write one on each line")

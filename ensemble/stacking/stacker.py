@@ -2,14 +2,13 @@
 
     stacker = Stacker(StackerSettings())
     stacker.fit(tables, pools)              pools: candidates that every submodel proposed out of fold
-    stacker.decide(table, pool)             a Decision for each candidate; the accepted ones never overlap
-    stacker.decide_all(tables, pools)       the same for many notes, which is faster
+    stacker.decide_all(tables, pools)       a Decision for each candidate; the accepted ones never overlap
 
 A binary SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015): a linear one from
-log-odds, unless the settings name another. Its margin is calibrated to a probability by a curve fitted on margins that
-were predicted out of fold. The accepted set is the one without overlap that has the largest sum of probabilities above
-the threshold, which is the one that leads to expect the best strict F1. Where there are several kernel settings, the
-strict F1 of grouped cross-validation over the candidates chooses.
+log-odds, unless the settings name another. Its margin is calibrated to a probability by a curve fitted on out-of-fold
+margins. The accepted set is the one without overlap that has the largest sum of probabilities above the threshold,
+which is that of the best expected strict F1. Of several kernel settings, grouped cross-validation over the candidates
+chooses the one with the best strict F1.
 """
 
 from __future__ import annotations
@@ -22,17 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
-from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
-from phistack.ensemble.stacking.cross_fitting import machines_out_of_fold, margins_of
-from phistack.ensemble.stacking.folds import at_most_folds
-from phistack.ensemble.stacking.linear_svm import LinearSVM
+from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import MetaFeatures
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms
-from phistack.ensemble.stacking.svm import KERNELS, LinearSettings, Svm, SvmSettings, fit_svm
+from phistack.ensemble.stacking.svm import (
+    KERNELS,
+    LinearSettings,
+    LinearSVM,
+    Svm,
+    SvmSettings,
+    fit_svm,
+    machines_out_of_fold,
+    margins_of,
+)
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
@@ -42,7 +47,7 @@ from phistack.features.suggestions import no_such
 
 _LOG = logging.getLogger("phistack")
 _CERTAIN = (50.0, 0.0)
-"""The curve of a stacker of one submodel: what that chose is PHI, all else is not."""
+"""The curve of a stacker of one submodel: only what that submodel chose is PHI."""
 
 
 class Stacker:
@@ -51,9 +56,9 @@ class Stacker:
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
     `choices_` (thresholds for more recall or precision; see `recalling`), `figures_` (strict F1 in its own
     cross-validation, for each setting tried), `forms_`, `repeats_` and `rules_` (`None` where the settings leave them
-    out) and, not saved, `decided_` (for each training note as it was written a decision on each candidate, out of fold,
-    with repeats and what rules add), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (for each fold
-    one that never saw its patients).
+    out) and, not saved, `decided_` (the out-of-fold decisions on each training note as it was written, with repeats and
+    rules), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (one for each fold, which never saw its
+    patients).
 
     :param settings: how it is trained.
     """
@@ -85,10 +90,12 @@ class Stacker:
         :param tables: the annotated notes.
         :param pools: for each note, the pooled candidates of submodels that never saw its patient.
         :param sources: the names of all submodels.
-        :param kernels: to choose from, where it is known which are worth trying; otherwise those of the settings.
-        :param counts: of the notes' words, where they are there already.
+        :param kernels: to choose from; by default those of the settings.
+        :param counts: of the notes' words, if they are already known.
         :raises TrainingError: if no submodel proposed anything.
         """
+        from phistack.ensemble.stacking.folds import at_most_folds
+
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
@@ -139,7 +146,7 @@ class Stacker:
         return self
 
     def recalling(self, choice: str) -> Stacker:
-        """The same with another threshold; repeated mentions are weighed as before.
+        """The same with another threshold; the decisions on repeated mentions do not change.
 
         :param choice: `high` for more recall, `precise` for more precision, or `balanced`.
         :raises SettingsError: if there is no such choice, or the stacker was trained without choices.
@@ -154,23 +161,20 @@ class Stacker:
         stacker.threshold_ = self.choices_[choice]["threshold"]
         return stacker
 
-    def decide(self, table: FeatureTable, pool: Sequence[PooledCandidate]) -> list[Decision]:
-        """Decide on one note's candidates, in order of their spans."""
-        return next(self.decide_all([table], [pool]))
-
     def decide_all(self, tables: Sequence[FeatureTable], pools: Pools) -> Iterator[list[Decision]]:
-        """Decide on the candidates of many notes at once, those of each in order of their spans.
+        """Decide on the candidates of many notes, in order of their spans, with repeated mentions and rules.
 
-        What is accepted in one note is searched for in the notes of the same patient right before and after it.
+        Accepted mentions are also searched for in the patient's notes right before and after.
         """
-        return self.settled(tables, pools, self.probabilities(tables, pools))
+        decisions = self.chosen(pools, self.probabilities(tables, pools))
+        yield from self.with_rules(tables, self.with_repeats(tables, decisions))
 
     def probabilities(
         self, tables: Sequence[FeatureTable], pools: Pools, asked: Sequence[NDArray[np.bool_]] | None = None
     ) -> list[Floats]:
-        """For each note how sure it is of each candidate, of shape `(n_candidates,)`.
+        """For each note the probability of each candidate, of shape `(n_candidates,)`.
 
-        :param asked: for each note of which candidates; what it says of the others means nothing.
+        :param asked: for each note which candidates are wanted; the values of the others mean nothing.
         """
         rows = self.features_.matrices(tables, pools)
         if not rows:
@@ -182,18 +186,12 @@ class Stacker:
         by_note = np.split(probabilities, np.cumsum([len(pool) for pool in pools])[:-1])
         return self._weighed(tables, pools, by_note)
 
-    def settled(
-        self, tables: Sequence[FeatureTable], pools: Pools, probabilities: Sequence[Floats]
-    ) -> Iterator[list[Decision]]:
-        """Decisions from probabilities, on repeated mentions, and on what rules add."""
-        yield from self.with_rules(tables, self.with_repeats(tables, self.chosen(pools, probabilities)))
-
     def chosen(
         self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
     ) -> list[list[Decision]]:
         """Decisions from probabilities alone.
 
-        :param thresholds: for each note that of each candidate; otherwise that of this stacker holds.
+        :param thresholds: for each note that of each candidate; by default that of this stacker.
         """
         limits = [self.threshold_] * len(pools) if thresholds is None else thresholds
         return list(map(decided, pools, probabilities, limits))
@@ -201,13 +199,13 @@ class Stacker:
     def with_repeats(
         self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
     ) -> list[list[Decision]]:
-        """The decisions with those on repeated mentions of what they accept."""
+        """The decisions with those on repeated mentions of accepted spans."""
         return [*map(list, decisions)] if self.repeats_ is None else self.repeats_.extended(tables, decisions)
 
     def with_rules(
         self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
     ) -> list[list[Decision]]:
-        """The decisions with what rules add where nothing is accepted."""
+        """The decisions with the spans of rules where nothing is accepted."""
         return [*map(list, decisions)] if self.rules_ is None else list(self.rules_.merged(tables, decisions))
 
     def accepted(
@@ -218,9 +216,9 @@ class Stacker:
         return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
     def judged_out_of_fold(self, tables: Sequence[FeatureTable], pools: Pools) -> list[Floats]:
-        """As `probabilities`, of any candidates of the training notes, by machines that never saw the patient.
+        """As `probabilities`, of candidates of the training notes, by machines that never saw the patient.
 
-        :param tables: the notes with which it was trained, in this order.
+        :param tables: the training notes, in the order of `fit`.
         """
         margins = margins_of(self.machines_, self.features_.matrices(tables, pools), self.folds_)
         found = [calibrated(of_note, self.calibration_) for of_note in margins]
@@ -229,7 +227,7 @@ class Stacker:
     def _weighed(
         self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False
     ) -> list[Floats]:
-        """The probabilities of each note's candidates, lower for surface forms that their labels never had."""
+        """The probabilities of each note's candidates, lower where their label never had their surface form."""
         if self.forms_ is None:
             return list(found)
         patients = [table.document.group if in_training else "" for table in tables]

@@ -1,4 +1,4 @@
-"""A stacker in the folder of its engine: `stacker.json`, `stacker.npz`, and what its repeats and rules write.
+"""A stacker on disk: `stacker.json`, `stacker.npz`, and the files of its repeats and rules.
 
 save_stacker(stacker, folder)
 load_stacker(files, sources=("regex", "crf"), counts=counts)
@@ -42,7 +42,7 @@ class _StackerState(TypedDict):
 
 
 def save_stacker(stacker: Stacker, folder: Path) -> None:
-    """Write a trained stacker, but for the word counts of its repeats, without pickle."""
+    """Write a trained stacker without pickle, except the word counts of its repeats."""
     state: dict[str, Any] = {
         "settings": asdict(stacker.settings),
         "sources": stacker.features_.sources,

@@ -20,14 +20,13 @@ class StackerSettings:
     :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
     :param kernel: a name in `ensemble.stacking.svm.KERNELS`.
     :param folds: parts of its own cross-validation.
-    :param weigh_forms: whether a candidate with a surface form that its label never had is less probable; see
+    :param weigh_forms: whether a surface form that is new for its label makes a candidate less probable; see
         `ensemble.stacking.surface_forms`.
-    :param seek_again: whether to search for what was accepted elsewhere in the note and in the patient's other notes.
-    :param beta: how many times as much recall counts as precision where the threshold is chosen.
-    :param rule_labels: labels that are not learned, as rules find them after all else; see
-        `ensemble.stacking.merged_rules`.
-    :param rules_file: path of a user's own patterns for these, added to the shipped ones.
-    :param alone: whether what the one submodel of the engine chose is accepted as it is, without an SVM.
+    :param seek_again: whether to search for repeats of accepted mentions, in the note and in the patient's other notes.
+    :param beta: weight of recall against precision where the threshold is chosen.
+    :param rule_labels: labels that are not learned, because rules find them; see `ensemble.stacking.merged_rules`.
+    :param rules_file: path of a user's patterns for these labels, added to the shipped ones.
+    :param alone: whether to accept the choices of the engine's only submodel as they are, without an SVM.
     """
 
     features: str = "log-odds"

@@ -4,10 +4,8 @@
     subset_name(("regex", "tbed"))            "regex+tbed", as tables and bundles write it
     fit_subset_stackers(stacker, ...)         a stacker for each subset but the whole
 
-A stacker expects the candidates of the submodels that it was trained over; without one of them it must be trained
-again. It is, when the engine is: the out-of-fold candidates are there, and the kernel that was best for all submodels
-is taken for their subsets too, so that each takes one cross-validation and one fit, and no bundle has to be trained
-again to leave a submodel out.
+A stacker needs the candidates of all submodels that it was trained over. So a training also fits one for every subset,
+with the kernel that was best for all submodels; then `--submodels` can leave some out of any bundle.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ def in_order(names: Sequence[str], chosen: Iterable[str]) -> Subset:
 
 
 def no_stacker(subset: Subset) -> BundleError:
-    """What is raised where an engine cannot do with these submodels alone."""
+    """The error for an engine that cannot use these submodels alone."""
     return BundleError(
         f"this engine has no stacker for {subset_name(subset)} alone: nothing was proposed in training, or the engine "
         f"is older than stackers of subsets; train it again"
@@ -68,9 +66,9 @@ def fit_subset_stackers(
 
     :param stacker: the one over all submodels.
     :param tables: the annotated notes.
-    :param out_of_fold: for each submodel, its candidates for each note, proposed out of fold.
-    :param weight: of this in the progress of the training.
-    :returns: the stackers by subset; a subset that proposed nothing has none.
+    :param out_of_fold: submodel -> its out-of-fold candidates for each note.
+    :param weight: of this step in the progress of the training.
+    :returns: the stackers by subset; subsets without any candidate are left out.
     """
     stackers: dict[Subset, Stacker] = {}
     subsets = subsets_of(tuple(out_of_fold))[:-1]

@@ -4,10 +4,10 @@ surface_form("bxq32")                       "letters digits"
 forms = SurfaceForms.of(tables, wrong)      the forms of all labels, with the patients in whose notes they are
 forms.weighed("81", "USERNAME", 0.5)        0.1: no user name of 24 was a number
 
-With few notes the submodels learn rules that are right by chance, and a label's candidates are too few to show it. Its
-mentions show more: where the same surface forms occur again and again, a new one is improbable. How improbable is
-estimated from the number of forms seen with one patient only (Good 1953, after Turing), and compared with how often
-wrong candidates have a form that their label lacks. The odds of a candidate are multiplied by this ratio (Bayes).
+With few notes the submodels learn rules that are right by chance. If the mentions of a label repeat the same surface
+forms, a new form is improbable. Its probability is estimated from the number of forms seen with only one patient (Good
+1953, after Turing) and divided by the rate of new forms among wrong candidates; the odds of a candidate are multiplied
+by this ratio (Bayes).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from phistack.features.documents import Span
 from phistack.features.letters import ByCharacter
 
 _KINDS = {"a": "letters", "0": "digits", " ": "blanks", ".": "others"}
-"""Kinds of characters, by what stands for them in a text of which only these count."""
+"""Kinds of characters, by the character that represents each kind."""
 
 _WEIGHT = 4
-"""A label's own rate counts as much as the rate of all labels when it has so many candidates."""
+"""With so many candidates, a label's own rate has the same weight as the rate of all labels."""
 
 
 def _kind(c: str) -> str:
@@ -48,7 +48,7 @@ def surface_form(text: str) -> str:
 
 
 class SurfaceFormsState(TypedDict):
-    """What `SurfaceForms.to_dict` gives."""
+    """The result of `SurfaceForms.to_dict`."""
 
     known: dict[str, list[str]]
     ratios: dict[str, float]
@@ -58,8 +58,8 @@ class SurfaceFormsState(TypedDict):
 class SurfaceForms:
     """The surface forms of labels.
 
-    :param patients: label -> form -> the patients in whose notes it occurs; a loaded engine names none.
-    :param ratios: label -> how much more often a mention than a wrong candidate has a form that is new, at most 1.
+    :param patients: label -> form -> the patients in whose notes it occurs; a loaded engine has no names of patients.
+    :param ratios: label -> rate of new forms among mentions, divided by that among wrong candidates, at most 1.
     """
 
     patients: Mapping[str, Mapping[str, frozenset[str]]] = field(repr=False)
@@ -69,7 +69,7 @@ class SurfaceForms:
     def of(cls, tables: Sequence[FeatureTable], wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
         """Learn from annotated notes.
 
-        :param wrong: for each note the candidates, proposed out of fold, that are no PHI.
+        :param wrong: for each note the out-of-fold candidates that are not PHI.
         """
         found: dict[str, dict[str, set[str]]] = {}
         for table in tables:
@@ -90,13 +90,13 @@ class SurfaceForms:
         return cls(patients, ratios)
 
     def is_new(self, text: str, label: str, patient: str = "") -> bool:
-        """Whether no mention of the label in other patients' notes has the form of a text."""
+        """Whether no mention of the label in other patients' notes has the form of the text."""
         return not self.patients.get(label, {}).get(surface_form(text), frozenset()) - {patient}
 
     def weighed(self, text: str, label: str, probability: float, patient: str = "") -> float:
-        """The probability of a candidate, less where its form is new.
+        """The probability of a candidate, lower if its form is new.
 
-        :param patient: whose note it is, if it is a training note.
+        :param patient: of the note, if it is a training note.
         """
         if not self.is_new(text, label, patient):
             return probability
@@ -117,7 +117,7 @@ class SurfaceForms:
 
     @classmethod
     def from_dict(cls, state: SurfaceFormsState) -> SurfaceForms:
-        """What `to_dict` gave; :raises ValueError: if a ratio is not from 0 to 1."""
+        """The inverse of `to_dict`; :raises ValueError: if a ratio is not from 0 to 1."""
         if not all(0 < ratio <= 1 for ratio in state["ratios"].values()):
             raise ValueError("a ratio that is not from 0 to 1")
         someone = frozenset({"*"})
@@ -126,6 +126,6 @@ class SurfaceForms:
 
 
 def _probability_of_new(of: Mapping[str, frozenset[str]]) -> float:
-    """That the next mention of a label, in another patient's note, has a form of its own."""
+    """The probability that the next mention of a label, in another patient's note, has a new form."""
     seen_once = sum(len(patients) == 1 for patients in of.values())
     return (seen_once + 1) / (sum(map(len, of.values())) + 1)

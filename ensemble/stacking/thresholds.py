@@ -3,12 +3,11 @@
     best_threshold(pools, probabilities, gold)      0.34, 0.9652: a threshold, and the strict F1 with it
     recall_choices(pools, probabilities, gold, 0.34)["high"]    {"threshold": 0.08, "precision": 0.91, "recall": 0.98}
 
-The threshold is the one under which the probabilities lead to expect the best F1 (as Lipton 2014 does), not the one
-that happened to have it: with few notes that is chance, and so worse on others.
+The threshold is that of the best expected F1 by the probabilities (Lipton 2014), not that of the best observed F1, as
+scikit-learn's TunedThresholdClassifierCV takes it: with few notes the latter is chance, and worse on other notes.
 
 Of candidates that overlap, those are accepted whose probabilities above the threshold have the largest sum. Nearly all
-candidates overlap no other that any threshold would accept, so they are counted for all thresholds together, and only
-for the few others is anything searched.
+candidates overlap no other that any threshold would accept, so they are counted for all thresholds together.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ ABOUT = 0.0005
 
 BALANCED = "balanced"
 CHOICES = ("high", BALANCED, "precise")
-"""Of how much recall there is to be; the engine decides by the one in the middle unless it is told otherwise."""
+"""The operating points; `balanced` is the default."""
 
 _FINE: tuple[float, ...] = tuple(np.round(np.arange(0.04, 0.97, 0.02), 2).tolist())
 _PRECISION_KEPT, _RECALL_KEPT = 0.9, 0.95
-"""Shares of those of the best threshold, below which no choice of recall or precision goes."""
+"""The least precision of `high` and recall of `precise`, as shares of those of `balanced`."""
 
 _Run = list[tuple[PooledCandidate, float]]
 """Candidates of one note with their probabilities; none overlaps one of another run."""
@@ -42,10 +41,10 @@ _Run = list[tuple[PooledCandidate, float]]
 def best_threshold(
     pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], beta: float = 1.0
 ) -> tuple[float, float]:
-    """The lowest threshold whose expected strict F is about the best, and the strict F1 that it has.
+    """The lowest threshold whose expected strict F is about the best, and its observed strict F1.
 
-    Over a wide range of thresholds F1 hardly changes, while precision is traded for recall; a missed identifier does
-    more harm than a false one.
+    The lowest, because F1 hardly changes over a wide range of thresholds, and a missed identifier does more harm than a
+    false one.
 
     :param pools: for each note its candidates, sorted by span.
     :param probabilities: for each note those of its candidates, of shape `(n_candidates,)`.
@@ -63,12 +62,12 @@ def best_threshold(
 def recall_choices(
     pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], balanced: float
 ) -> Mapping[str, Mapping[str, float]]:
-    """Three thresholds, each with the strict precision and recall that it has.
+    """The thresholds of the operating points, each with its strict precision and recall.
 
-    `high` is the lowest that keeps nine tenths of the precision of `balanced`; `precise` the highest that keeps 95
-    hundredths of its recall.
+    `high` is the lowest that keeps 90 % of the precision of `balanced`; `precise` the highest that keeps 95 % of its
+    recall.
 
-    :param balanced: one that `best_threshold` gives; the others as there.
+    :param balanced: the threshold of `best_threshold`; the other parameters are those of `best_threshold`.
     """
     thresholds = sorted({*_FINE, balanced})
     n_accepted, _, n_right = _counted(pools, probabilities, gold, thresholds)
@@ -87,7 +86,7 @@ def recall_choices(
 def _counted(
     pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], thresholds: Sequence[float]
 ) -> tuple[Floats, Floats, Floats]:
-    """For each threshold, `(n_thresholds,)`: how many are accepted, the sum of their probabilities, how many are right.
+    """For each threshold, `(n_thresholds,)`: the number accepted, the sum of their probabilities, the number right.
 
     :param thresholds: from low to high.
     """
@@ -115,8 +114,8 @@ def _counted(
 def _counted_run(run: _Run, gold: set[Span], levels: Floats) -> Floats:
     """The three figures of `_counted` for candidates that overlap, of shape `(3, n_levels)`.
 
-    As `ensemble.stacking.candidates.non_overlapping`, for all thresholds at once: of the candidates that end first,
-    either the last one is not taken, or it is, with the best of those that end before it begins.
+    As `features.ranges.non_overlapping`, for all thresholds at once: of the candidates that end first, the best set
+    either leaves out the last one, or takes it with the best set of those that end before it begins.
     """
     ordered = sorted(run, key=lambda item: (item[0].span.end, item[0].span))
     ends = [candidate.span.end for candidate, _ in ordered]

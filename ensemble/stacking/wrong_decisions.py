@@ -1,15 +1,15 @@
-"""What kind of wrong each wrong decision of a stack is: every missed gold span and every false span has exactly one.
+"""The wrong decisions of a stack by kind: every missed gold span and every false span has exactly one kind.
 
     wrong = wrong_decisions(note, decisions)      the note has gold spans, the decisions are those of an engine
     wrong[0].kind.name                            "proposed and beaten"
-    wrong[0].chosen_by                            ("crf",): who would have marked it
+    wrong[0].chosen_by                            ("crf",): which submodels chose it
 
-A missed span is a gold span that is not accepted; a false one is accepted and not in the gold: offsets and label must
-all agree. So where a wrong extent or label was accepted, there is a false span and a missed one, as in strict scores.
+A missed span is a gold span that is not accepted; a false one is accepted and not in the gold. Offsets and label must
+agree, so a span accepted with a wrong extent or label counts as a false and a missed one, as in strict scores.
 
-What comes closest decides on the kind: of the candidates for a missed span, and of the gold spans for a false one. The
-same offsets and label come before the same offsets with another label, and these before what shares a character. All
-candidates that come equally close count as having said so.
+The kind depends on the closest candidate for a missed span, and on the closest gold span for a false one. The same
+offsets and label are closest, then the same offsets with another label, then any overlap. All candidates that are
+equally close count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class KindOfWrong(NamedTuple):
     """One kind.
 
     :param side: `missed` or `false`.
-    :param short: its name at the head of a column.
+    :param short: the head of its column.
     :param means: the kind in words.
     """
 
@@ -60,11 +60,11 @@ class WrongDecision:
 
     :param document: the id of the note.
     :param span: the missed or the false one.
-    :param chosen_by: the sources that would have marked the false span itself, or what decides on the kind of a missed
-        one; each submodel, and the search for repeated mentions.
-    :param offered_by: those that proposed it to the stacker, but would not have marked it.
-    :param instead: what overlaps it on the other side: accepted spans for a missed one, gold spans for a false one.
-    :param probability: how sure the stacker was of just this span; `None` where nobody proposed just this.
+    :param chosen_by: the sources (submodels, and the search for repeats) that chose the false span, or the closest
+        candidates for the missed one.
+    :param offered_by: the sources that proposed these without choosing them.
+    :param instead: accepted spans that overlap a missed one, or gold spans that overlap a false one.
+    :param probability: of exactly this span; `None` if no submodel proposed it.
     """
 
     document: str
@@ -90,10 +90,10 @@ def _missed(note: Document, decisions: Sequence[Decision]) -> Iterator[WrongDeci
     proposed = [decision.span for decision in decisions]
     for span in sorted({*note.spans}.difference(accepted)):
         closeness, closest = _closest(span, proposed)
-        said = [decisions[i] for i in closest]
-        probability = said[0].probability if closeness == 0 else None
+        found = [decisions[i] for i in closest]
+        probability = found[0].probability if closeness == 0 else None
         instead = tuple(filter(span.overlaps, accepted))
-        yield WrongDecision(note.id, span, MISSED[closeness], *_sources(said), instead, probability)
+        yield WrongDecision(note.id, span, MISSED[closeness], *_sources(found), instead, probability)
 
 
 def _false(note: Document, decisions: Sequence[Decision]) -> Iterator[WrongDecision]:
@@ -115,7 +115,7 @@ _CLOSENESS: tuple[Callable[[Span, Span], bool], ...] = (
 
 
 def _closest(span: Span, others: Sequence[Span]) -> tuple[int, list[int]]:
-    """How close the closest of some spans come, as an index of `MISSED`, and which these are."""
+    """The closeness of the closest spans, as an index of `MISSED`, and their indices."""
     for closeness, is_so in enumerate(_CLOSENESS):
         found = [i for i, other in enumerate(others) if is_so(span, other)]
         if found:
@@ -123,8 +123,8 @@ def _closest(span: Span, others: Sequence[Span]) -> tuple[int, list[int]]:
     return len(_CLOSENESS), []
 
 
-def _sources(said: Iterable[Decision]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Who chose any of some candidates, and who only offered some, each in the order of the alphabet."""
-    votes = [vote for decision in said for vote in decision.votes]
+def _sources(decisions: Iterable[Decision]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sources that chose any of some candidates, and those that only proposed one, each sorted."""
+    votes = [vote for decision in decisions for vote in decision.votes]
     chosen = {vote.source for vote in votes if vote.chosen}
     return tuple(sorted(chosen)), tuple(sorted({vote.source for vote in votes} - chosen))

@@ -13,8 +13,6 @@ from types import MappingProxyType
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.engine import Engine, EngineOptions, EnginesByLanguage, Reading
-from phistack.ensemble.stacking.known import Roster
-from phistack.ensemble.stacking.known.roster import tell_unused
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.features.documents import Document, refuse_repeated
 from phistack.features.errors import CorpusError
@@ -46,9 +44,11 @@ def engine_with(
     :param known: a roster.
     :raises SettingsError: if the roster cannot be used, or the engine does not suit what is asked for.
     """
-    engine = load_bundle(model, only=only)
-    roster = Roster.open(known, engine.label_set.labels) if known is not None else None
-    if roster is not None:
+    engine, roster = load_bundle(model, only=only), None
+    if known is not None:
+        from phistack.ensemble.stacking.known.roster import Roster, tell_unused
+
+        roster = Roster.open(known, engine.label_set.labels)
         tell_unused(roster, engine.label_set.labels)
     bundles = {language: path for language, path in by_language.items() if path != model}
     others = EnginesByLanguage(bundles, cache(lambda language: load_bundle(bundles[language])))

@@ -3,11 +3,11 @@
     with deadline(60.0, OverdueError):
         ...                            OverdueError is raised in here after 60 seconds
     with deadline(10.0, OverdueError, busy=True):
-        ...                            the same after 10 seconds of work of this process, however busy the machine is
+        ...                            the same after 10 seconds of processor time
 
-In the main thread a signal of the operating system interrupts, also inside a regular expression and a wait. In another
-thread, as in a worker of Dask, it is an exception that Python raises at the next bytecode. Compiled code that never
-comes back is seen by the runner, which then gives the process up.
+In the main thread a signal interrupts, even inside a regular expression or a wait. In another thread, as in a worker of
+Dask, Python raises the exception at the next bytecode; compiled code that never returns is left to the runner, which
+gives up the process.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from types import FrameType
 
 @contextmanager
 def deadline(seconds: float, error: type[Exception], *, busy: bool = False) -> Iterator[None]:
-    """Raise an error in the block when the time is over; without limit if `seconds` is 0.
+    """Raise an error in the block when the time is over; no limit if `seconds` is 0.
 
-    :param error: what is raised; it is made without arguments.
-    :param busy: only time in which the process works counts, where the main thread asks.
+    :param error: raised without arguments.
+    :param busy: count only processor time of the process; has an effect only in the main thread.
     """
     if seconds <= 0:
         yield
@@ -73,5 +73,5 @@ def _by_thread(seconds: float, error: type[Exception]) -> Iterator[None]:
         timer.cancel()
         with lock:
             over = True
-        # What was raised too late to arrive is taken back.
+        # Withdraw an exception that was raised but has not arrived.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)

@@ -2,7 +2,7 @@
 
     __getattr__, __dir__, __all__ = face(__name__, __file__)
 
-The names and their modules are in `__init__.pyi` beside the package's `__init__.py`, for editors and type checkers too.
+The names and their modules are in the package's `__init__.pyi`, which editors and type checkers read too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def face(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package, by its stub."""
+    """`__getattr__`, `__dir__` and `__all__` of a package, from its stub."""
     stub = parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     homes = {alias.name: str(line.module) for line in stub.body if isinstance(line, ImportFrom) for alias in line.names}
 

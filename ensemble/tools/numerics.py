@@ -1,17 +1,19 @@
-"""How numeric libraries are to work in the processes of the commands: set before they are loaded.
+"""Threads, kernels and memory of the processes of the commands; not for programs that use phistack as a library.
 
-    os.environ |= numeric_environment()             for this process, or for one that is about to start
+    os.environ |= numeric_environment()             before NumPy is loaded, or for a process that is about to start
     keep_freed_memory()                             in the process itself
+    keep_all()                                      after loading an engine
 
-Three things that NumPy cannot be told once it is loaded, or not at all. Several threads in each of several processes
-are slower than one. OpenBLAS takes the kernels for AVX2 on processors that it does not know, AMD's newer ones among
-them, where those for AVX-512 give matrix products in half the time. And glibc hands large arrays back to the system
-after each use, to ask for them again at the next.
+Several threads in each of several processes are slower than one. On processors that OpenBLAS does not know, such as
+AMD's newer ones, it uses kernels for AVX2; those for AVX-512 take half the time. glibc returns large arrays to the
+system after each use. Python's garbage collector examines the objects of an engine again and again, a tenth of a second
+each time.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from pathlib import Path
 
@@ -24,32 +26,34 @@ ONE_THREAD = dict.fromkeys(
 _KERNELS = "OPENBLAS_CORETYPE"
 _PROCESSOR = Path("/proc/cpuinfo")
 _AVX_512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
-"""What the kernels need that OpenBLAS names after Intel's Skylake X."""
+"""What OpenBLAS's kernels for Intel's Skylake X need."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Numbers of glibc's `mallopt`."""
 _KEPT, _MOST_MAPPED = 256 << 20, 32 << 20
-"""In bytes; glibc allows no more for the second."""
+"""In bytes; the second is the most that glibc allows."""
+
+_YOUNG = 50_000
+"""New objects until a garbage collection; a batch of notes makes more, and nearly all are freed without one."""
 
 
 def numeric_environment(processor: Path = _PROCESSOR) -> dict[str, str]:
     """Environment variables for a process that computes on one core.
 
-    :param processor: where Linux says what the processor can do; elsewhere OpenBLAS chooses for itself, unless the user
-        has chosen.
+    :param processor: the file in which Linux describes the processor; on other systems OpenBLAS chooses its kernels.
     """
     chosen = _KERNELS in os.environ or not _is_unknown_to_openblas(processor)
     return ONE_THREAD | ({} if chosen else {_KERNELS: "SkylakeX"})
 
 
 def _is_unknown_to_openblas(processor: Path) -> bool:
-    """Whether this is a processor of AMD with AVX-512; those of Intel are known."""
+    """Whether this is a processor of AMD with AVX-512; OpenBLAS knows those of Intel."""
     try:
         lines = processor.read_text(encoding="utf-8").splitlines()
     except OSError:
         return False
-    said = dict(line.replace("\t", "").split(":", 1) for line in lines if ":" in line)
-    return "AMD" in said.get("vendor_id", "") and set(said.get("flags", "").split()) >= _AVX_512
+    facts = dict(line.replace("\t", "").split(":", 1) for line in lines if ":" in line)
+    return "AMD" in facts.get("vendor_id", "") and set(facts.get("flags", "").split()) >= _AVX_512
 
 
 def keep_freed_memory() -> None:
@@ -58,3 +62,9 @@ def keep_freed_memory() -> None:
     if adjust is not None:
         adjust(_TRIM_THRESHOLD, _KEPT)
         adjust(_MMAP_THRESHOLD, _MOST_MAPPED)
+
+
+def keep_all() -> None:
+    """Exclude all present objects from garbage collection, and collect new ones seldom."""
+    gc.freeze()
+    gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])

@@ -1,15 +1,15 @@
 """Work in parallel processes, which end when this one does, and leave Ctrl-C to it.
 
-    for result in in_processes(calls, jobs=2): ...          each as soon as it is there
-    with keeping(lambda: "7 of 24 fits are kept"): ...      what Ctrl-C says
-    pool = start_pool(2)                                    an executor with two fresh processes
-    end_pool(pool)                                          ends them at once, whatever they do
+    for result in in_processes(calls, jobs=2): ...          each as soon as it is finished
+    with keeping(lambda: "7 of 24 fits are kept"): ...      the message after Ctrl-C
+    pool = start_pool(2)                                    an executor with two new processes
+    end_pool(pool)                                          kills them at once
 
-A terminal sends Ctrl-C to all processes at once. Here only the first one hears it: it ends the others, says what was
-kept, and none of them prints a traceback.
+A terminal sends Ctrl-C to all processes. Here only the first one receives it: it ends the others and reports what is
+kept, without tracebacks.
 
-The executor is joblib's own copy of loky, and this the only module that knows it: the executor of the standard library
-neither starts clean processes with an environment of their own nor kills those that hang.
+The executor is joblib's copy of loky, and only this module knows it: that of the standard library cannot start clean
+processes with another environment, nor kill those that hang.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SECONDS_IDLE = 300
 
 @contextmanager
 def keeping(what: Callable[[], str]) -> Iterator[None]:
-    """Let Ctrl-C say what is kept; :raises KeyboardInterrupt: with those words, or those of an inner one."""
+    """Report what is kept after Ctrl-C; :raises KeyboardInterrupt: with that message, or that of an inner block."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -43,14 +43,13 @@ def keeping(what: Callable[[], str]) -> Iterator[None]:
 
 
 def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_order: bool = False) -> Iterator[_R]:
-    """What calls return, each as soon as it is done, or in the order in which they were given.
+    """The results of calls, each as soon as it is finished, or in the order of the calls.
 
-    The processes stay for the next calls, until this one ends, something fails, or Ctrl-C.
+    The processes remain for the next calls, until this one ends, a call fails, or Ctrl-C.
 
-    :param calls: functions that can be sent to other processes, with what they are bound to; nothing as long as the
-        next one waits for what another returns.
+    :param calls: functions that can be pickled; `None` as long as the next one waits for another's result.
     :param jobs: processes; with 1 the calls run in this one.
-    :raises MemoryError: if a process died, for which want of memory is the reason.
+    :raises MemoryError: if a process died, which is usually for lack of memory.
     """
     if jobs == 1:
         yield from (call() for call in calls if call)
@@ -60,7 +59,7 @@ def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_orde
     try:
         while True:
             with _without_interrupts():
-                # No more than the processes take at once: a pool that is ended stumbles over calls that wait in it.
+                # No more than the processes take at once: ending a pool fails while calls wait in it.
                 for call in islice(todo, jobs + 1 - len(pending)):
                     if call is None:
                         break
@@ -80,20 +79,20 @@ def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_orde
 
 
 def start_pool(jobs: int, *, again: bool = False) -> Executor:
-    """So many processes; one that dies breaks the whole pool.
+    """A pool of processes; if one dies, the whole pool is broken.
 
-    :param again: take the pool that was made so before, as long as that lives.
+    :param again: reuse the last pool if it is alive.
     """
     from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor
 
-    # A worker whose memory has grown is replaced by a fresh one, and nothing is lost.
+    # loky replaces a worker whose memory has grown; nothing is lost.
     filterwarnings("ignore", message="A worker stopped while some jobs were given")
     make = get_reusable_executor if again else ProcessPoolExecutor
     with _without_interrupts():
         pool: Executor = make(
             jobs, timeout=_SECONDS_IDLE, initializer=_begin, initargs=(os.getpid(),), env=numeric_environment()
         )
-        # The first task starts the processes, and the thread that replaces them later.
+        # The first task starts the processes and the thread that replaces them.
         pool.submit(os.getpid)
     return pool
 
@@ -104,7 +103,7 @@ def end_pool(pool: Executor) -> None:
 
 
 def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
-    """Wait until no call waits in the pool, which stumbles over it when it is ended; that takes milliseconds."""
+    """Wait some milliseconds until no call waits in the pool, as ending it would fail."""
     end = time.monotonic() + _SECONDS_BETWEEN_LOOKS
     while not all(future.running() or future.done() for future in futures) and time.monotonic() < end:
         time.sleep(0.005)
@@ -112,8 +111,8 @@ def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Processes and threads that begin here, and those that these begin, never hear Ctrl-C."""
-    # It begins with the first process otherwise, and lets Ctrl-C through again when it has begun.
+    """Let processes and threads that begin here, and their children, ignore Ctrl-C."""
+    # Otherwise it would start with the first process, and then unblock Ctrl-C.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -123,7 +122,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    """Prepare a process, and let it end when its parent is gone, which a killed parent cannot see to."""
+    """Prepare a process, and end it when its parent is gone, even if that was killed."""
     keep_freed_memory()
 
     def watch() -> None:

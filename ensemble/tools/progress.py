@@ -1,4 +1,4 @@
-"""Progress of long work: what is being done, its share, the time left; a bar on a terminal, plain lines elsewhere.
+"""Progress of long work: the current step, the share done, the time left; a bar on a terminal, otherwise plain lines.
 
     with stage("learning curve", total=30):                      stages nest, and the line shows all of them
         for number in range(30):
@@ -7,11 +7,11 @@
 
     learning curve: round 3 of 30: training: 9%, about 3 h 20 min left, 12 of 24: crf, fold 1 of 5
 
-    with meter("de-identifying") as show:                        a run over notes, which can go on where one stopped
+    with meter("de-identifying") as show:                        a run over notes, which may continue an earlier one
         show(notes=6400, fraction=0.12, quarantined=1)
 
-The outermost stage says at once that it begins. From then on there is a line at least every ten seconds, whatever the
-work does: a thread of its own writes them. The share and the time left are those of the outermost stage.
+The outermost stage is shown when it begins, and then a thread writes a line at least every ten seconds. The share and
+the time left are those of the outermost stage.
 """
 
 from __future__ import annotations
@@ -26,26 +26,25 @@ from dataclasses import dataclass, field
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_LOOKS = 0.25
 _LEAST_SECONDS = 1.0
-"""Before so many, the time left cannot be estimated."""
+"""The time left is estimated from here on."""
 _LEAST_SHARE = 0.1
-"""Before such a share is done, the time left is not estimated from shares that were only looked up."""
+"""The share from which on the time left is estimated if the share comes from `look`."""
 
 Look = Callable[[], tuple[float, str]]
-"""Says when asked how much of a stage is done, in the units of its total (0 while nobody knows), and in words what is
-being done."""
+"""Returns how much of a stage is done, in the units of its total (0 if unknown), and the current step in words."""
 
 
 @dataclass(eq=False)
 class Stage:
     """A part of the work.
 
-    :param name: what it is, for the line.
-    :param total: what there is to do, in any unit; 0 where nobody knows, and then there is no share.
-    :param weight: what the stage is of the total of the one around it.
-    :param look: how far it is, where that has to be looked up.
-    :param done: how much of the total is done.
-    :param first: how much of the total was done before it began.
-    :param words: what is being done.
+    :param name: shown in the line.
+    :param total: the amount of work in any unit; 0 if unknown, and then no share is shown.
+    :param weight: its part of the total of the stage around it.
+    :param look: returns its progress, if that is not set from inside.
+    :param done: the amount that is done.
+    :param first: the amount that was done before it began.
+    :param words: the current step.
     """
 
     name: str
@@ -58,31 +57,31 @@ class Stage:
     begin: float = field(default_factory=time.monotonic)
 
     def share(self, inner: float) -> float:
-        """How much is done, in [0, 1]; `inner` is the share of the total that the stage within has done."""
+        """The share that is done, in [0, 1]; `inner` is the amount done by the stage inside it."""
         return min(1.0, (self.done + inner) / self.total) if self.total else 0.0
 
     def finish(self) -> None:
-        """Show where it ended."""
+        """Show its end."""
         _show(at_once=True)
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Its duration so far."""
         return time.monotonic() - self.begin
 
 
 _STAGES: list[Stage] = []
-"""Those at work, the outermost first; the display's thread reads them."""
+"""The running stages, the outermost first; the display's thread reads them."""
 
 _DISPLAYS: list[Callable[[bool], None]] = []
-"""What shows them, while there are any; called with whether to show at once."""
+"""The display while there are stages; called with whether to show at once."""
 
 _LOCK = threading.RLock()
 
 
 @contextmanager
 def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | None = None) -> Iterator[Stage]:
-    """Show that some work is being done, on standard error; parameters as of `Stage`."""
+    """Show some work on standard error; parameters as of `Stage`."""
     at = Stage(name, total, weight, look)
     with nullcontext() if _STAGES else _displayed():
         _STAGES.append(at)
@@ -90,11 +89,11 @@ def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | No
         try:
             yield at
             if len(_STAGES) == 1 and at.total and not at.words:
-                # What stages within showed last was less than the whole.
+                # The stages inside showed less than the whole last.
                 at.done = at.total
                 at.finish()
         finally:
-            # Not while the display looks: what it looks at may go when this stage has ended.
+            # Not while the display calls `look`, which may fail after the end of this stage.
             with _LOCK:
                 _STAGES.remove(at)
                 if _STAGES:
@@ -118,7 +117,7 @@ def progress(description: str, *, total: int, weight: float = 1.0) -> Iterator[C
 def meter(description: str) -> Iterator[Callable[[int, float, int], None]]:
     """A stage of an unknown number of notes; the value takes notes done now, share of the input, number in quarantine.
 
-    The rate is of the notes of this start, so that a resumed run does not boast.
+    The rate counts only the notes since this start.
     """
     with stage(description, total=1.0) as at:
 
@@ -141,7 +140,7 @@ def _show(*, at_once: bool) -> None:
 
 
 def _line() -> tuple[str, float]:
-    """What there is to say, and the share of the outermost stage."""
+    """The line to show, and the share of the outermost stage."""
     stages = tuple(_STAGES)
     if not stages:
         return "", 0.0
@@ -173,7 +172,7 @@ def _clock(outermost: Stage, share: float, *, blind: bool) -> tuple[str, str]:
 
 @contextmanager
 def _displayed() -> Iterator[None]:
-    """A display for as long as there are stages, and the thread that keeps it fresh."""
+    """A display while there are stages, and the thread that refreshes it."""
     finished = threading.Event()
 
     def keep_fresh() -> None:

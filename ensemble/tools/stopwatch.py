@@ -1,4 +1,4 @@
-"""What a part of long work took: by the clock, and of the processors.
+"""The time spent on a part of long work, by the clock and by the processors.
 
 watch = Stopwatch()
 ...
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 
 class Spent(NamedTuple):
-    """What one part took, in its process.
+    """The time of one part, in its process.
 
     :param wall: seconds by the clock.
     :param cpu: seconds of processor time, of all threads.
-    :param cached: whether the part was read from a cache, so that the seconds are not those of the work.
+    :param cached: whether the result was read from a cache, so that the seconds are not those of the work.
     """
 
     wall: float
@@ -25,12 +25,12 @@ class Spent(NamedTuple):
 
 
 class Stopwatch:
-    """Runs from its making on."""
+    """Measures from its creation on."""
 
     def __init__(self) -> None:
         self._wall = time.perf_counter()
         self._cpu = time.process_time()
 
     def spent(self, *, cached: bool = False) -> Spent:
-        """From the making until now."""
+        """The time from its creation until now."""
         return Spent(time.perf_counter() - self._wall, time.process_time() - self._cpu, cached)

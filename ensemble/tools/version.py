@@ -1,12 +1,12 @@
-"""Which phistack, and which Python and libraries it runs on, without importing them.
+"""The versions of phistack, Python and libraries, without importing them.
 
 code_version()                      "0.1.0"
 versions()                          {"phistack": "0.1.0", "python": "3.11.9", "tensorflow": "2.17.0", ...}
-version_lines()                     the same in lines, with the platform
+version_lines()                     the same as lines, with the platform
 code_digest()                       SHA-256 over every module and table of phistack
-code_digest("features", "tbed")     the same of some of its packages
+code_digest("features", "tbed")     the same for some of its packages
 
-Packages that add to phistack, by entry points in groups that begin with `phistack.`, are always part of its code.
+Packages that extend phistack by entry points (groups that begin with `phistack.`) always count as its code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "scipy", "lxml", "pyarrow", "typer")
-"""The libraries that decide results or read files."""
+"""The libraries that results depend on or that read files."""
 
 _PACKAGES = ("features", "tbed", "submodels", "ensemble")
 _CODE = (".py", ".toml", ".txt")
@@ -44,7 +44,7 @@ def version_lines() -> tuple[str, ...]:
 
 
 def installed(name: str) -> str:
-    """The version of an installed package, in words where there is none."""
+    """The version of a package, or `not installed`."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -63,7 +63,7 @@ def code_digest(*packages: str) -> str:
 
 
 def _adding() -> list[str]:
-    """The packages, or modules, that add to phistack; of phistack itself the room that does so."""
+    """The packages or modules that extend phistack by entry points, its own rooms too."""
     every = metadata.entry_points()
     added = (entry for group in every.groups if group.startswith("phistack.") for entry in every.select(group=group))
     parts = (entry.module.split(".") for entry in added)
@@ -71,7 +71,7 @@ def _adding() -> list[str]:
 
 
 def _code_of(name: str) -> Iterator[tuple[str, Path]]:
-    """The files of a package in order, or the file of a module; nothing of theirs is imported."""
+    """The files of a package in order, or the file of a module, without importing them."""
     spec = find_spec(name)
     for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
         for path in sorted(folder.rglob("*")):

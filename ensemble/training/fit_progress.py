@@ -1,12 +1,12 @@
-"""How far many fits in several processes are: each appends what it reports to one file, which this process reads.
+"""Progress of fits in several processes: each appends its reports to one file, which this process reads.
 
     watch = FitWatch([Fit("blstm", "fold 1 of 2", 5200, cost=574.0), ...], path)
     with reporting(path, 0):         in the process of the first fit
         model.fit(tables)
     watch.look()                     (0.31, "1 of 4 fits, now blstm, fold 1 of 2 (epoch 3 of 12)")
 
-The share that is done is one of time: what a fit will take is known from those of its submodel so far and, before there
-are any, from what their kinds say that they cost in relation to each other.
+The share is one of time. The time of a fit is estimated from earlier fits of its submodel; before any, from the
+relative costs of the kinds.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from phistack.features.reporting import listening
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _ENOUGH = 0.1
-"""The share of a fit that is enough to estimate how long the whole takes."""
+"""The share of a fit from which its time can be estimated."""
 _TELLING = 0.05
-"""The share of the costs of all submodels that must be known before the others are estimated by it."""
+"""The share of all costs that must be known before the other costs are estimated from it."""
 _MOST = 0.95
-"""The share that a fit is taken to have done at most as long as it runs."""
+"""The largest share of a fit that is still running."""
 
 
 @contextmanager
@@ -55,17 +55,17 @@ def reporting(path: Path, number: int) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Fit:
-    """What is known of one fit.
+    """The state of one fit.
 
     :param name: of the submodel.
     :param part: which of its fits.
     :param size: of the notes that it learns from, in any unit, above 0.
-    :param cost: what a fit of its kind costs beside those of others, above 0.
+    :param cost: of a fit of its kind, relative to other kinds, above 0.
     :param begun: when it began, by its last report.
-    :param lasted: how many seconds that was before this report.
-    :param reported: the share that it reported last.
-    :param words: what it said that it is doing.
-    :param seconds: what it took, when it has ended; 0 if it was read from a cache.
+    :param lasted: seconds from then to that report.
+    :param reported: the share in that report.
+    :param words: its description of what it does.
+    :param seconds: its duration, after its end; 0 if it was read from a cache.
     """
 
     name: str
@@ -82,13 +82,13 @@ class Fit:
         return f"{self.name}, {self.part}" + (f" ({self.words})" if self.words else "")
 
     def estimate(self) -> float | None:
-        """What it takes in seconds, as far as it reports that itself."""
+        """Its duration in seconds; `None` if it cannot be estimated from its reports."""
         if self.seconds is None and self.reported is not None and self.reported >= _ENOUGH:
             return self.lasted / self.reported or None
         return self.seconds or None
 
     def share(self, seconds: float, now: float) -> float:
-        """How much of it is done if the whole takes so many seconds."""
+        """The share that is done if the whole takes so many seconds."""
         if self.seconds is not None or self.begun is None:
             return float(self.seconds is not None)
         share = self.reported
@@ -98,7 +98,7 @@ class Fit:
 
 
 class FitWatch:
-    """Reads what fits report, and says how far all of them together are.
+    """Reads the reports of fits and adds them up.
 
     :param fits: in the order of their numbers.
     :param path: the file that `reporting` appends to.
@@ -115,11 +115,11 @@ class FitWatch:
 
     @property
     def n_done(self) -> int:
-        """How many fits are done."""
+        """The number of fits that are done."""
         return sum(fit.seconds is not None for fit in self.fits)
 
     def look(self) -> tuple[float, str]:
-        """The share of the time that is done, 0 until a fit shows how long it takes, and what is at work."""
+        """The share of the time that is done, 0 until it can be estimated, and the running fits in words."""
         now = time.monotonic()
         self._read(now)
         costs = self._costs()
@@ -130,7 +130,7 @@ class FitWatch:
         return (done / sum(costs) if any(costs) else 1.0), words
 
     def _read(self, now: float) -> None:
-        """Take in the whole lines that were appended since the last time."""
+        """Read the complete lines that were appended since the last time."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
@@ -143,13 +143,13 @@ class FitWatch:
             fit.begun, fit.lasted, fit.reported, fit.words = now - seconds, seconds, share, words
 
     def _known_cost(self) -> float:
-        """What the submodels cost of which a fit shows how long it takes, as a share of what all cost, in [0, 1]."""
+        """The share of the submodels with an estimated fit in the costs of all, in [0, 1]."""
         cost = {fit.name: fit.cost for fit in self.fits}
         known = {fit.name for fit in self.fits if fit.estimate() is not None}
         return sum(map(cost.__getitem__, known)) / sum(cost.values()) if cost else 1.0
 
     def _costs(self) -> list[float]:
-        """What each fit takes in seconds; nothing if it was read from a cache."""
+        """The duration of each fit in seconds; 0 if it was read from a cache."""
         rates: defaultdict[str, list[float]] = defaultdict(list)
         for fit in self.fits:
             seconds = fit.estimate()

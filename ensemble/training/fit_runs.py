@@ -1,8 +1,8 @@
-"""The fits of a training done in parallel processes, with the cache of what those of folds gave.
+"""The fits of a training in parallel processes, with a cache for those of folds.
 
     run_fits(settings, tasks, len(tables), jobs=2, cache=FoldCache(None)).told["crf"]
 
-A model that is kept comes from its process as the files that it saves, which are those of the bundle.
+A process returns a model as the files that it saves, which go into the bundle.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, Told
 
 FITS = 88
-"""What the fits take of the time of a training, in percent."""
+"""The share of the fits in the time of a training, in percent."""
 
 Proposals = list[list[Candidate]]
 """For each note, the candidates of one submodel."""
 
 
 class Fitted(NamedTuple):
-    """What all fits gave.
+    """The results of all fits.
 
-    :ivar told: for each submodel, what it says of each note that it did not learn from.
-    :ivar models: for each submodel, the files of the model that is kept.
-    :ivar seconds: (submodel, part) -> what it took.
-    :ivar starts: for each submodel that began with invented notes, the files of the model that these gave.
+    :ivar told: submodel -> its proposals for each note that it did not learn from.
+    :ivar models: submodel -> the files of its final model.
+    :ivar seconds: (submodel, part) -> time spent.
+    :ivar starts: submodel -> the files of the model that was pretrained on invented notes.
     """
 
     told: dict[str, list[Told]]
@@ -47,7 +47,7 @@ class Fitted(NamedTuple):
     starts: dict[str, SavedFiles]
 
     def add(self, task: FitTask, found: list[Told] | SavedFiles, spent: Spent) -> None:
-        """Take in what one fit gave."""
+        """Add the result of one fit."""
         self.seconds[task.name, task.part] = spent
         if isinstance(found, SavedFiles):
             (self.starts if task.is_head_start else self.models)[task.name] = found
@@ -57,19 +57,17 @@ class Fitted(NamedTuple):
 
     @property
     def proposals(self) -> dict[str, Proposals]:
-        """For each submodel, its candidates for each of these notes."""
+        """Submodel -> its candidates for each of these notes."""
         return {name: [note.candidates for note in notes] for name, notes in self.told.items()}
 
 
 def run_fits(
     settings: EngineSettings, tasks: Sequence[FitTask], n_notes: int, *, jobs: int, cache: FoldCache
 ) -> Fitted:
-    """Do all fits in parallel processes.
-
-    A submodel that begins with what it learned from invented notes waits for that, while the others are at work.
+    """Do all fits in parallel processes; submodels with pretraining wait for it, while others are fitted.
 
     :param tasks: those of `tasks_of`, in this order.
-    :param n_notes: of how many notes something is told.
+    :param n_notes: the number of notes to propose for.
     """
     starts = {task.name: task for task in head_starts_of(settings, tasks[0].training[0].space)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
@@ -93,10 +91,10 @@ def run_fits(
 def _in_turn(
     order: Sequence[FitTask], waiting: Collection[str], starts: Mapping[str, SavedFiles]
 ) -> Iterator[tuple[int, FitTask] | None]:
-    """The tasks with their numbers; nothing as long as the next one waits for what it is to begin with.
+    """The tasks with their numbers; `None` as long as the next one waits for its pretraining.
 
     :param waiting: the submodels whose tasks wait.
-    :param starts: for what they wait, as it comes.
+    :param starts: their pretrained models, as they are finished.
     """
     for number, task in enumerate(order):
         if task.name in waiting and not task.is_head_start:
@@ -113,7 +111,7 @@ def _to_watch(task: FitTask) -> Fit:
 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
-    """What is left of a training that is stopped."""
+    """What a stopped training leaves, in words."""
     again = "and the same command continues from there"
     if cache.folder is None:
         return f"nothing was written; with --cache FOLDER, the fits of folds that are done are kept, {again}"
@@ -122,7 +120,7 @@ def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
 
 
 def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, list[Told] | SavedFiles, Spent]:
-    """Do a task, or take what it gave from the cache, and report how far it is to a file."""
+    """Do a task and report its progress to a file, or take its result from the cache."""
     watch = Stopwatch()
     key = _key_in(cache, task)
     kept = cache.get(key)
@@ -136,13 +134,13 @@ def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple
 
 
 def _key_in(cache: FoldCache, task: FitTask) -> str:
-    """Under which a cache keeps what a task gives; empty where it does not."""
+    """The key of a task in the cache; empty if it is not cached."""
     return task.key() if cache.folder and not task.keeps_model else ""
 
 
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """A process that is killed leaves its temporary files; in this folder, another one removes them."""
+    """Put temporary files into a folder that is removed even if this process is killed."""
     before = tempfile.tempdir
     tempfile.tempdir = str(folder)
     try:

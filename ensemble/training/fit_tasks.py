@@ -1,8 +1,8 @@
 """The fits of a training: of one submodel on some of the notes, each independent of the others.
 
-head_starts_of(settings, space)         a fit on invented notes for each submodel that begins with one
+head_starts_of(settings, space)         a fit on invented notes for each submodel with pretraining
 tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
-task.run()                              what the submodel tells of the notes that it did not learn from
+task.run()                              the submodel's proposals for the notes that it did not learn from
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from phistack.submodels.base import Submodel, Told, kind_of, new_submodel, submo
 from phistack.submodels.registry import usual_name
 
 _OF_INVENTED_NOTES = 1_000_003
-"""Added to the seed for the notes of head starts, so that they are not those on which somebody tries the program."""
+"""Added to the seed for pretraining, so that its notes are not those of `phistack synthesize`."""
 
 _HEAD_START = "head start"
 
 
 @dataclass(frozen=True)
 class FitTask:
-    """One fit: of a submodel on some notes, to propose for others or, where there are none, to keep the model.
+    """One fit: of a submodel on some notes, to propose for held-out notes or, without any, to keep the model.
 
-    :param begins_with: the key of the fit that comes before it; empty for none.
-    :param start: what that left.
+    :param begins_with: the key of the pretraining; empty without one.
+    :param start: the pretrained model.
     """
 
     name: str
@@ -53,22 +53,22 @@ class FitTask:
 
     @property
     def keeps_model(self) -> bool:
-        """Whether the model itself is wanted, which no cache has."""
+        """Whether the model itself is wanted, which is never cached."""
         return not self.held_out
 
     @property
     def is_head_start(self) -> bool:
-        """Whether it is one on invented notes, that comes before those of the training."""
+        """Whether it is pretraining on invented notes."""
         return self.part == _HEAD_START
 
     @property
     def cost(self) -> float:
-        """What a fit of the kind costs beside those of others."""
+        """The cost of a fit of this kind, relative to other kinds."""
         return submodel_class(kind_of(self.name, self.settings)).cost
 
     @property
     def size(self) -> int:
-        """Of the notes to learn from, in tokens."""
+        """Tokens of the notes to learn from, plus 1."""
         return 1 + sum(map(len, self.training))
 
     def key(self) -> str:
@@ -87,7 +87,7 @@ class FitTask:
         )
 
     def run(self) -> list[Told] | SavedFiles:
-        """Fit, then tell of the held-out notes, or save the model where there are none."""
+        """Fit, then propose for the held-out notes, or save the model without any."""
         model = new_submodel(self.name, self.settings)
         if self.start is not None:
             model.begin_from(self.start, self.training[0].space)
@@ -96,7 +96,7 @@ class FitTask:
 
 
 def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
-    """SHA-256 of each file that settings name, as what is in it counts and not how it is called."""
+    """SHA-256 of each file that settings name: its content decides, not its name."""
     for value in settings.values():
         if isinstance(value, Mapping):
             yield from digests_of_files(value)
@@ -106,7 +106,7 @@ def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _checked(model: Submodel, told: list[Told]) -> list[Told]:
-    """See that candidates name the submodel that proposed them, as the stacker knows them by that."""
+    """Check that candidates name the submodel that proposed them, by which the stacker knows them."""
     if any(candidate.source != model.name for note in told for candidate in note.candidates):
         raise TrainingError(
             f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use its "
@@ -116,9 +116,9 @@ def _checked(model: Submodel, told: list[Told]) -> list[Told]:
 
 
 def head_starts_of(settings: EngineSettings, space: FeatureSpace) -> Iterator[FitTask]:
-    """The fits on invented notes that come before all others, where there are such notes in the language.
+    """The fits on invented notes that come before all others, if notes can be invented in the language.
 
-    :param space: of the training, whose columns these notes are read by.
+    :param space: of the training.
     """
     language = settings.features.language
     for name, given in settings.submodels.items() if language in LANGUAGES else ():
@@ -139,10 +139,10 @@ def tasks_of(
     unseen: Sequence[FeatureTable] = (),
     added: Sequence[FeatureTable] = (),
 ) -> Iterator[FitTask]:
-    """All fits: one of each submodel, the cheapest first, so that the time left is soon known, and then the costly ones
-    first, so that no process is left with one at the end.
+    """All fits: one of each submodel, the cheapest first, to estimate the time left; then the costly ones first, to
+    keep all processes busy until the end.
 
-    :param models: whether the models of all notes are kept.
+    :param models: whether models of all notes are fitted too.
     :param unseen: further notes to propose for; their indices follow those of `tables`.
     :param added: further notes to learn from; see `_with_added` and `apart_from`.
     """
@@ -171,9 +171,9 @@ def tasks_of(
 def _with_added(
     tables: Sequence[FeatureTable], fold: Sequence[int], added: Sequence[FeatureTable], number: int, n_folds: int
 ) -> list[FeatureTable]:
-    """What is learned from where a fold is held out: the other notes, and of those added all but an n-th part.
+    """The notes to learn from if a fold is held out: the other notes, and all but an n-th part of those added.
 
-    That is how Berg and Dalianis (2019) add a corpus.
+    Berg and Dalianis (2019) add a corpus in this way.
     """
     held = set(fold)
     rest = [table for i, table in enumerate(tables) if i not in held]
@@ -182,7 +182,7 @@ def _with_added(
 
 
 def apart_from(held_out: Iterable[Document]) -> Callable[[Document], bool]:
-    """Tells whether a note is of no patient, and has no text, of those that are held out."""
+    """A test whether a note has neither the patient nor the text of a held-out note."""
     patients, texts = set[str](), set[str]()
     for document in held_out:
         patients.add(document.group)
@@ -191,5 +191,5 @@ def apart_from(held_out: Iterable[Document]) -> Callable[[Document], bool]:
 
 
 def _own_seed(name: str, kind: str) -> int:
-    """What a name of its own adds to the seed, so that two submodels of one kind do not begin alike."""
+    """Added to the seed of a submodel with another name than its kind, so that two of one kind differ."""
     return 0 if name == usual_name(kind) else 1 + crc32(name.encode()) % 1_000_000

@@ -1,6 +1,6 @@
-"""What submodels say out of fold, on disk: a run that was stopped, or has another stacker, does not train again.
+"""Out-of-fold proposals on disk: a run that was stopped, or has another stacker, does not train submodels again.
 
-A file is named by a hash of all that its content depends on: the training and held-out documents, the feature and
+The name of a file is a hash of all that its content depends on: the training and held-out documents, the feature and
 submodel settings, the seed and the source code. It holds offsets, labels and scores as JSON, never text.
 """
 
@@ -25,13 +25,13 @@ _DECIDING = ("features", "tbed", "submodels")
 
 
 class FoldCache:
-    """What was told of notes, by key.
+    """Proposals by key.
 
-    :param folder: where the files are; `None` keeps nothing.
+    :param folder: of the files; `None` keeps nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        # A process that does a fit may have begun elsewhere.
+        # The process of a fit may have another working directory.
         self.folder = None if folder is None else folder.absolute()
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ class FoldCache:
         return self.get(key) is not None
 
     def get(self, key: str) -> list[Told] | None:
-        """What was kept under the key, or nothing; a damaged file counts as nothing."""
+        """The proposals under the key; `None` if there are none or the file is damaged."""
         if self.folder is None:
             return None
         try:
@@ -57,7 +57,7 @@ class FoldCache:
             return None
 
     def put(self, key: str, told: Sequence[Told]) -> None:
-        """Keep what was told in one atomic step, without evidence, which may quote words of training notes."""
+        """Keep proposals in one atomic step, without evidence, which may quote words of training notes."""
         if self.folder is None:
             return
         with new_file(self.folder / f"{key}.json", replace=True) as part:

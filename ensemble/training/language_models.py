@@ -1,11 +1,11 @@
-"""Character language models from notes that nobody annotated.
+"""Character language models from unannotated notes.
 
     models = learn_language_models(documents, LanguageModelPlan(units=128), seed=0)
     models.trained              {"notes": 950, "characters": 1_200_000, "perplexity": 4.1}
     models.write(Path("models"))
 
-`[features]` of a training names the folder as `language_models`. Every twentieth note is not learned from, and says how
-well characters are foreseen.
+`[features]` of a training names the folder as `language_models`. The perplexity is that of every twentieth note, which
+is held out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HELD_OUT = 20
 def learn_language_models(documents: Sequence[Document], plan: LanguageModelPlan, *, seed: int = 0) -> CharacterModels:
     """Learn both models.
 
-    :raises TrainingError: if the notes hold no text to learn from.
+    :raises TrainingError: if the notes have no text.
     """
     held_out = documents[_HELD_OUT - 1 :: _HELD_OUT]
     sentences = list(sentences_of([d for i, d in enumerate(documents, 1) if i % _HELD_OUT]))

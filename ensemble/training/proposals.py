@@ -1,4 +1,4 @@
-"""What every submodel proposes for notes of patients that it never saw.
+"""The submodels' proposals for notes of patients that they never saw.
 
 proposed = propose(corpus, settings, unseen=others.documents)
 proposed.out_of_fold["crf"]     for each training note, candidates of a CRF that was not trained on its patient
@@ -14,36 +14,36 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from phistack.ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
+from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.tools.stopwatch import Spent
 from phistack.ensemble.training.fit_runs import FITS, Proposals, run_fits
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.fold_cache import FoldCache
-from phistack.ensemble.training.left_out_labels import learned_documents, without_labels
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Corpus, Document
-from phistack.features.errors import TrainingError
+from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.shown import explained, shown_label
+from phistack.features.suggestions import no_such
 from phistack.features.tags import OUTSIDE
 
 _LOG = logging.getLogger("phistack")
 
 FEATURES = 1
-"""What reading the features takes of the time of a training, in percent."""
+"""The share of reading the features in the time of a training, in percent."""
 
 
 @dataclass(frozen=True)
 class Proposed:
-    """What every submodel proposes for notes of patients that it never saw.
+    """The submodels' proposals for notes of patients that they never saw.
 
     :param tables: the training notes.
-    :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold; empty if those
-        were not asked for.
+    :param out_of_fold: submodel -> its out-of-fold candidates for each training note; empty if not wanted.
     :param unseen: the other notes.
-    :param on_unseen: for each submodel, its candidates for each other note, after training on all training notes.
-    :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `unseen`.
-    :param warnings: what the tags cannot express, how often.
+    :param on_unseen: submodel -> its candidates for each other note, after training on all training notes.
+    :param seconds: (submodel, part) -> time spent; the part is `fold K of N` or `unseen`.
+    :param warnings: counts of what the tags cannot express.
     """
 
     tables: Sequence[FeatureTable] = field(repr=False)
@@ -69,9 +69,9 @@ def propose(
     :param corpus: annotated notes to train on.
     :param unseen: other notes, for which the submodels propose after training on the whole corpus.
     :param out_of_fold: whether they also propose for the corpus, fold by fold.
-    :param added: further annotated notes to learn from; none is learned from where its patient or text is held out.
+    :param added: further annotated notes to learn from, except where their patient or text is held out.
     :param jobs: processes; the result does not depend on it.
-    :param cache: a folder in which candidates are kept for the next run.
+    :param cache: a folder that keeps candidates for the next run.
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
     settings = settings.for_label_set(corpus.label_set.name)
@@ -96,15 +96,15 @@ def propose(
 def prepared(
     corpus: Corpus, settings: EngineSettings, *, folds: bool = True, added: Sequence[Document] = ()
 ) -> tuple[FeatureSpace, list[FeatureTable], list[list[int]], Counter[str]]:
-    """The features of a corpus, its folds (none where they are not wanted), and what its tags cannot express.
+    """The features of a corpus, its folds (if wanted), and counts of what its tags cannot express.
 
     :param added: further notes to learn from, which are in no fold; their tables follow those of the corpus.
     """
     settings.check()
     if folds:
         settings.check_stacking()
-    documents = learned_documents(settings.grouped(corpus), settings)
-    added = without_labels(added, settings.stacker.rule_labels)
+    documents = _learned_documents(settings.grouped(corpus), settings)
+    added = _without_labels(added, settings.stacker.rule_labels)
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
@@ -120,3 +120,23 @@ def prepared(
     tags = [table.tags(counts=warnings) for table in tables[: len(documents)]]
     check_phi([any(tag != OUTSIDE for tag in of_note) for of_note in tags], parts)
     return space, tables, parts, warnings
+
+
+def _learned_documents(corpus: Corpus, settings: EngineSettings) -> tuple[Document, ...]:
+    """The notes without the spans of `rule_labels`, which only rules find.
+
+    :raises SettingsError: for a label that the corpus cannot have, or that no rule finds.
+    """
+    labels = settings.stacker.rule_labels
+    unknown = next((label for label in labels if label not in corpus.label_set), None)
+    if unknown is not None:
+        raise SettingsError(f"of rule_labels: {no_such('label', unknown, corpus.label_set.labels)}")
+    if labels:
+        MergedRules.of(labels, settings.stacker.rules_file, settings.features.language)
+    return _without_labels(corpus.documents, labels)
+
+
+def _without_labels(documents: Sequence[Document], labels: Sequence[str]) -> tuple[Document, ...]:
+    if not labels:
+        return tuple(documents)
+    return tuple(document.with_spans(s for s in document.spans if s.label not in labels) for document in documents)

@@ -13,9 +13,9 @@
     [stacker]
     features = "all"
 
-A file names only what differs from the defaults. `[submodels]` may leave some out: only those that it has a table for
-are trained; without `[submodels]` all four are. Over a preset a file changes and adds, and leaves nothing out. A
-submodel is of the kind that it is named as, unless its table says another `kind`, so that there may be several of one.
+A file names only what differs from the defaults. Only the submodels with a table under `[submodels]` are trained, and
+all four without `[submodels]`. A file that is used with a preset changes and adds settings and removes none. A submodel
+has the kind of its name unless its table has another `kind`, so there may be several of one kind.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
 PRESETS = FileRegistry("presets", "preset", ".toml")
-"""Settings by name; all are of installed packages, those of published systems of `ensemble.papers`."""
+"""Settings by name, from installed packages; those of published systems are in `ensemble.papers`."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
-"""Names that tables and times of a training have for other things."""
+"""Names with another meaning in tables and times of a training."""
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
 _LATER_STACKING = ("rule_labels", "rules_file", "alone")
 _MOST = 8
-"""A stacker is trained for each subset of the submodels, and twice as many for each further one."""
+"""A stacker is trained for each subset of the submodels; each further submodel doubles their number."""
 _LONGEST = 100
-"""Characters of the name of a subset, which is that of a folder in the bundle."""
+"""Characters in the name of a subset, which is a folder in the bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class EngineSettings:
     """How an engine is trained.
 
     :param features: tokens and columns.
-    :param submodels: name -> constructor arguments that differ from the defaults, and the `kind` where the name is
-        not that of a kind; ours come first and in their usual order, then the others as they are given.
+    :param submodels: name -> constructor arguments that differ from the defaults, and the `kind` unless it is the name;
+        ours come first and in their usual order, then the others in the given order.
     :param stacker: how the stacker is trained.
     :param folds: parts into which patients are split for out-of-fold prediction.
-    :param group_by: a regular expression; notes in whose names it finds the same are in one fold. Empty for folds by
+    :param group_by: a regular expression; notes with the same match in their names are in one fold. Empty for folds by
         patient; see `ensemble.stacking.folds.grouped_by`.
     :param seed: of every random choice.
     :param cascade: whether the engine may let costly submodels read only lines in doubt; see
@@ -97,11 +97,11 @@ class EngineSettings:
 
     @classmethod
     def chosen(cls, preset: str = "", path: Path | None = None, *, language: str = "en") -> EngineSettings:
-        """The settings of a preset and, merged over them, of a file; where both are silent, the defaults.
+        """The settings of a preset, overridden by those of a file.
 
         :param preset: the name of a published system; empty for none.
         :param path: a settings file; `None` for none.
-        :param language: where neither names one.
+        :param language: if neither names one.
         :raises SettingsError: for a name without a preset, or naming the file and what is wrong in it.
         """
         table: dict[str, Any] = merged({"features": {"language": language}}, _preset(preset) if preset else {})
@@ -111,7 +111,7 @@ class EngineSettings:
     def from_toml(cls, path: Path, *, over: Mapping[str, Any] | None = None) -> EngineSettings:
         """Read a settings file.
 
-        :param over: a table of settings over which those of the file count; by default there are none but theirs.
+        :param over: a table of settings that those of the file override.
         :raises SettingsError: naming the file and what is wrong in it.
         """
         with file_named("the settings file", path):
@@ -139,12 +139,12 @@ class EngineSettings:
         return settings
 
     def check(self) -> None:
-        """See that all submodels can be trained so; :raises SettingsError: if one cannot, before anything is read."""
+        """Check the settings of all submodels; :raises SettingsError: if one of them cannot be trained."""
         for name, given in self.submodels.items():
             new_submodel(name, given).check(self.features)
 
     def check_stacking(self) -> None:
-        """See that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
+        """Check that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
         if self.stacker.alone and len(self.submodels) > 1:
             raise SettingsError(
                 f"these settings do not join their submodels; name one of {', '.join(self.submodels)} with "
@@ -157,15 +157,15 @@ class EngineSettings:
         return f"what `{self.group_by}` finds in the names of the notes" if self.group_by else "patient"
 
     def grouped(self, corpus: Corpus) -> Corpus:
-        """The corpus, of which notes that `group_by` says belong together stay together wherever it is split."""
+        """The corpus with the groups of notes by `group_by`, which stay together wherever it is split."""
         return grouped_by(corpus, self.group_by)
 
     def only(self, names: tuple[str, ...]) -> EngineSettings:
-        """The same with just these submodels."""
+        """The same with only these submodels."""
         return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
 
     def for_label_set(self, name: str) -> EngineSettings:
-        """The same, with the corpus' label set for patterns, so that those for types too rare to learn are kept."""
+        """The same, with the label set of the corpus for patterns, to keep those for types too rare to learn."""
         if name not in LabelSet.names():
             return self
         adapted = {
@@ -185,7 +185,7 @@ class EngineSettings:
         return replace(self, submodels=adapted)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; `from_dict` reads it back. What came later is left out where unused, as before there was any."""
+        """JSON-ready, for `from_dict`; settings of later versions are left out at their defaults, to keep digests."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         for part, names in (("features", _LATER_FEATURES), ("stacker", _LATER_STACKING)):
             own = getattr(self, part)
@@ -197,7 +197,7 @@ class EngineSettings:
         return plain
 
     def complete(self) -> dict[str, Any]:
-        """JSON-ready, with every setting at its value, those left at their defaults too; `from_dict` reads it back."""
+        """JSON-ready, for `from_dict`, with every setting, those at their defaults too."""
         own = {name: new_submodel(name, given).settings() for name, given in self.submodels.items()}
         kinds = {name: {KIND: given[KIND]} for name, given in self.submodels.items() if KIND in given}
         submodels = {name: {**own[name], **kinds.get(name, {})} for name in own}
@@ -205,18 +205,18 @@ class EngineSettings:
         return plain
 
     def to_toml(self) -> str:
-        """Every setting at its value, as a file of settings that `from_toml` reads back."""
+        """Every setting, as a file for `from_toml`."""
         return tomli_w.dumps(_without_none(self.complete()))
 
     @property
     def digest(self) -> str:
-        """A short hash of all settings, those left at their defaults too, for result tables."""
+        """A short hash of all settings, those at their defaults too, for result tables."""
         complete = json.dumps(self.to_dict() | {"submodels": self.complete()["submodels"]}, sort_keys=True)
         return hashlib.sha256(complete.encode()).hexdigest()[:12]
 
 
 def _check_names(names: tuple[str, ...]) -> None:
-    """See that names can be those of folders and of sources of candidates, and that they are not too many."""
+    """Check that names can be used for folders and sources of candidates, and are not too many."""
     for name in names:
         if not _NAME.fullmatch(name) or name in _TAKEN:
             raise SettingsError(
@@ -233,7 +233,7 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 
 def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a submodel, without a kind that follows from its name."""
+    """The settings of a submodel, without a kind that is its name."""
     if not isinstance(settings, Mapping):
         raise SettingsError(f"the settings of the submodel {name} must be a table, as [submodels.{name}] in a file is")
     kind = kind_of(name, settings)
@@ -246,13 +246,13 @@ def _checked(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Two tables as one, entry by entry: where both have a table, these merged, otherwise what the second has."""
+    """Two tables as one; entries of the second override those of the first, and tables in both are merged."""
     both = [name for name in over if isinstance(over[name], Mapping) and isinstance(under.get(name), Mapping)]
     return {**under, **over, **{name: merged(under[name], over[name]) for name in both}}
 
 
 def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table without entries that TOML cannot write, which are those left at `None`."""
+    """The table without entries that are `None`, which TOML cannot write."""
     return {
         name: _without_none(value) if isinstance(value, Mapping) else value
         for name, value in table.items()

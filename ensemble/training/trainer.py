@@ -3,8 +3,8 @@
     corpus ──> feature tables ──> each submodel on each fold ──> out-of-fold candidates ──> stacker
                              └──> each submodel on everything ──────────────────────────────> bundle
 
-The stacker only ever sees candidates that submodels proposed for patients that they were not trained on; there is no
-switch to do otherwise. Folds and final fits are independent and run in parallel processes.
+The stacker learns only from out-of-fold candidates: those proposed for patients that the submodels were not trained on.
+Folds and final fits are independent and run in parallel processes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import kind_of, load_submodel
 
 _STACKER, _SUBSETS, _CASCADE = 3, 7, 1
-"""What the parts of a training take of its time, in percent."""
+"""The shares of the parts of a training in its time, in percent."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Training:
     """A trained engine and how it came about.
 
     :param engine: ready to annotate.
-    :param models: for each submodel, its files, which its bundle takes over.
-    :param out_of_fold: for each submodel, its candidates for each training note, proposed out of fold.
-    :param seconds: (submodel, part) -> what it took; the part is `fold K of N` or `all`. Beside the submodels there are
+    :param models: submodel -> its files, which the bundle takes over.
+    :param out_of_fold: submodel -> its out-of-fold candidates for each training note.
+    :param seconds: (submodel, part) -> time spent; the part is `fold K of N` or `all`. Besides the submodels there are
         `features`, `load` (of the trained submodels) and `stacker`.
-    :param warnings: what the tags cannot express, how often.
+    :param warnings: counts of what the tags cannot express.
     """
 
     engine: Engine
@@ -56,7 +56,7 @@ class Training:
     warnings: Counter[str]
 
     def only(self, names: Iterable[str]) -> Training:
-        """The same with some of the submodels and the stacker that was trained for them."""
+        """The same with some of the submodels and their stacker."""
         engine = self.engine.only(names)
         return replace(self, engine=engine, out_of_fold={name: self.out_of_fold[name] for name in engine.names})
 
@@ -73,10 +73,10 @@ def train(
 
     :param corpus: annotated notes of at least two patients; with fewer than `settings.folds` there are fewer folds.
     :param jobs: processes; the result does not depend on it.
-    :param cache: a folder in which fold predictions are kept for the next run.
-    :param added: further annotated notes, from which the submodels learn in every fold; nothing is predicted for them,
-        so that neither the stacker nor any score knows them.
-    :raises TrainingError: if the corpus has no PHI, or that of one patient only.
+    :param cache: a folder that keeps the predictions of folds for the next run.
+    :param added: further annotated notes, from which only the submodels learn, in every fold; the stacker and the
+        scores do not use them.
+    :raises TrainingError: if the corpus has no PHI, or only one patient.
     """
     settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
     with stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS + _CASCADE):
@@ -115,9 +115,9 @@ def train(
 
 
 def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]:
-    """What each submodel alone, and the stack, say of the training notes out of fold, as corpora to be scored.
+    """The out-of-fold spans of each submodel alone and of the stack, as corpora to be scored.
 
-    The stack's kernel and threshold were chosen on these very notes, so its score is slightly too good.
+    The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good.
     """
     html = training.engine.space.settings.html
     views = [plain_view(document, html=html) for document in corpus.documents]

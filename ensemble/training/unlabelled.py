@@ -1,12 +1,12 @@
-"""Word vectors and clusters from notes that nobody annotated.
+"""Word vectors and clusters from unannotated notes.
 
     learned = learn_vectors(texts, size=100, least_count=5)      skip-gram (Mikolov 2013), by gensim
     write_vectors(Path("words"), learned, n_clusters=500)        words/vectors.txt and words/clusters.txt
 
-`[features]` of a training names these files as `vectors` and `clusters`. Words are learned under their normal forms, in
-small letters with digits as 0. The clusters are Brown's own (1992), which come from bigrams, where `brown` asks for
-them; otherwise those of the vectors: k-means makes them, and a tree over their centres (agglomerative) gives each its
-string of 0 and 1, so that clusters with a long common prefix are near each other. Both files hold words of the notes.
+`[features]` of a training names these files as `vectors` and `clusters`. Words are learned in normal form: lower case,
+digits as 0. With `brown` the clusters are those of Brown (1992), from bigrams; otherwise k-means clusters the vectors,
+and an agglomerative tree over their centres gives each cluster a string of 0 and 1, so that clusters with a long common
+prefix are similar. Both files hold words of the notes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from phistack.features.writing import new_folder
 
 _NOTES_AT_ONCE = 256
 _BROWN_SMOOTHING = 1e-3
-"""Added to the count of each bigram, so that there is none without a logarithm."""
+"""Added to the count of each bigram, so that every count has a logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +73,14 @@ def learn_vectors(
     least_count: int = 5,
     seed: int = 0,
 ) -> LearnedVectors:
-    """Learn vectors of words by skip-gram, in one thread, so that the same notes give the same vectors.
+    """Learn word vectors by skip-gram, in one thread, so that the same notes give the same vectors.
 
-    :param size: numbers of a vector.
-    :param window: words on either side that a word foresees.
+    :param size: of a vector.
+    :param window: words on either side that a word predicts.
     :param epochs: passes over the notes.
-    :param least_count: words that occur less often have none.
+    :param least_count: rarer words have no vector.
     :raises MissingResourceError: if gensim is not installed.
-    :raises TrainingError: if no word occurs so often.
+    :raises TrainingError: if no word is frequent enough.
     """
     need("gensim", "vectors", "learning word vectors")
     from gensim.models import Word2Vec
@@ -100,11 +100,11 @@ def learn_vectors(
 def write_vectors(
     folder: Path, learned: LearnedVectors, *, n_clusters: int = 500, brown: Sequence[Document] = ()
 ) -> None:
-    """Write `vectors.txt`, as word2vec does, and `clusters.txt`, as Brown's program does, both or neither.
+    """Write `vectors.txt` in the format of word2vec and `clusters.txt` in that of Brown's program, both or neither.
 
-    :param brown: the notes from whose bigrams the clusters are made; without them they are made from the vectors.
-    :raises SettingsError: if the folder is taken.
-    :raises StorageError: if the disk refuses.
+    :param brown: notes for Brown clusters from bigrams; without them the clusters are made from the vectors.
+    :raises SettingsError: if the folder exists.
+    :raises StorageError: if it cannot be written.
     """
     vectors = (
         f"{word} {' '.join(f'{x:.6g}' for x in row)}\n" for word, row in zip(learned.words, learned.rows, strict=True)
@@ -120,7 +120,7 @@ def write_vectors(
 
 
 def cluster_paths(rows: Floats32, n_clusters: int) -> list[str]:
-    """The way from the root of the tree to the cluster of each vector, `0` for left and `1` for right.
+    """The path from the root of the tree to the cluster of each vector, `0` for left and `1` for right.
 
     :param rows: of shape `(n_words, size)`.
     """
@@ -142,9 +142,9 @@ def cluster_paths(rows: Floats32, n_clusters: int) -> list[str]:
 
 
 def brown_paths(documents: Sequence[Document], words: Sequence[str], n_clusters: int) -> list[str]:
-    """The way from the root to the Brown cluster of each word, by the package brown-clustering.
+    """The path from the root to the Brown cluster of each word, by the package brown-clustering.
 
-    It takes time with the number of words times the square of that of the clusters.
+    The time is proportional to the number of words and to the square of the number of clusters.
 
     :raises MissingResourceError: if the package is not installed.
     """
@@ -155,14 +155,14 @@ def brown_paths(documents: Sequence[Document], words: Sequence[str], n_clusters:
     sentences = [[word for word in sentence if word in known] for sentence in _Sentences(documents)]
     clustering = BrownClustering(BigramCorpus(sentences, alpha=_BROWN_SMOOTHING), n_clusters)
     ranked = clustering.corpus.ranks()
-    # What its `train` does, with our progress.
+    # As in its `train`, with our progress.
     with progress("clustering words", total=len(ranked)) as advance:
         for word, _ in ranked:
             clustering.helper.append_cluster([word])
             if clustering.helper.m > n_clusters:
                 clustering.merge_best()
             advance("")
-    # Merges so far are within clusters; those that follow are the tree above them, whose bits come first.
+    # Merges so far are within clusters; the next ones are the tree above them, whose bits come first.
     within = {word: len(code) for word, code in clustering.codes().items()}
     for _ in range(clustering.helper.m - 1):
         clustering.merge_best()

@@ -4,7 +4,7 @@
     shown = ShownError.of(wrong, note, times, with_text=True)
     errors_page([table, other], [shown], facts={"notes": "60"}, picture=svg)
 
-The page fetches nothing and runs nothing. Whatever comes from notes is escaped.
+The page fetches nothing and runs no script. Everything from notes is escaped.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from phistack.features.documents import Document, Span
 from phistack.features.shown import shown_id, shown_label
 
 _AROUND = 40
-"""How many characters of the note stand before and after the span, where text is shown at all."""
+"""Characters of the note shown before and after the span."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownError:
     """A wrong decision as it may be shown.
 
-    :param wrong: with id and labels in the way in which they may be shown.
-    :param text: of the span; empty where no text is shown, as are the others.
+    :param wrong: with id and labels as they may be shown.
+    :param text: of the span; empty, as are the others, if no text is shown.
     :param before: the text right before it.
     :param after: the text right after it.
     """
@@ -42,9 +42,9 @@ class ShownError:
     def of(cls, wrong: WrongDecision, note: Document, times: Mapping[str, int], *, with_text: bool = False) -> Self:
         """Show one.
 
-        :param note: in which it is.
-        :param times: label -> how many spans have it.
-        :param with_text: whether id, labels and text are shown as they are.
+        :param note: of the decision.
+        :param times: label -> number of spans that have it.
+        :param with_text: whether id, labels and text are shown unchanged.
         """
         if with_text:
             start, end, text = wrong.span.start, wrong.span.end, note.text
@@ -57,7 +57,7 @@ class ShownError:
         return cls(replace(wrong, document=shown_id(wrong.document), span=shown(wrong.span), instead=instead))
 
     def to_dict(self) -> dict[str, Any]:
-        """The decision as JSON can hold it; with text only where it has any."""
+        """JSON-ready; with text only if it has any."""
         wrong = self.wrong
         return {
             "document": wrong.document,
@@ -79,10 +79,10 @@ def errors_page(
 ) -> str:
     """The page.
 
-    :param tables: what is counted, in the order of the page.
+    :param tables: of counts, in the order of the page.
     :param errors: all of them, in order; the page lists them by kind.
     :param facts: short lines about engine and notes.
-    :param picture: reliability diagrams, an SVG drawing of ours.
+    :param picture: reliability diagrams, as SVG.
     """
     by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
     by_kind = [(kind, found) for kind, found in by_kind if found]

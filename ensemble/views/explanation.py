@@ -1,6 +1,6 @@
-"""Why the engine marked what it marked: every decision on a note, with its votes.
+"""Why the engine marked a span: every decision on a note, with its votes.
 
-print_explanation(reading, console)     what each step accepted, then offsets, label, probability and who said what
+print_explanation(reading, console)     the spans accepted by each step; offsets, label, probability and votes of each
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from phistack.submodels.base import Candidate
 
 
 def print_explanation(reading: Reading, console: Console, *, show_text: bool = False) -> None:
-    """Print what became of a note and why; the text of the spans only if asked for.
+    """Print the decisions on a note; the text of the spans only with `show_text`.
 
     :param reading: with its trace.
     """
@@ -47,7 +47,7 @@ def print_explanation(reading: Reading, console: Console, *, show_text: bool = F
 
 
 def _steps(reading: Reading) -> str:
-    """What each step changed, and the passages that the engine did not read itself."""
+    """The changes by each step, and the passages that this engine did not read."""
     changes = [
         f"{name}: {after} accepted" if name == "decide" else f"{name}: {after - before:+d}"
         for (_, before), (name, after) in pairwise([("", 0), *reading.trace])

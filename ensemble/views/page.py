@@ -3,9 +3,9 @@
     note = NoteView(document, decisions, has_gold=True)
     write_page(Path("page.html"), title="Demo", notes=[note], scores={"crf": report.strict}, facts={"seed": "0"})
 
-The page loads nothing: style and script are inside, and its content security policy forbids everything else. A note is
-cut into pieces: text that was found, missed, proposed but rejected, or plain. Each coloured piece opens a card with the
-votes, the stacker's probability, and the overlapping candidates. Whatever comes from a note is escaped.
+The page fetches nothing: style and script are inside, and its content security policy forbids everything else. A note
+is cut into pieces: text that was found, missed, proposed but rejected, or plain. Each coloured piece opens a card with
+the votes, the stacker's probability, and the overlapping candidates. Everything from notes is escaped.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _VERDICTS = {
 class NoteView:
     """One note to show.
 
-    :param document: with its gold spans, if it has any; what was found is in the decisions.
-    :param decisions: every pooled candidate of the note, accepted or not.
-    :param has_gold: whether the document's spans are gold, so that found spans can be marked right or not.
-    :param redacted: the redacted text to show, for example with surrogates; without it, `[LABEL]` stands for what was
-        found, in colour.
+    :param document: with its gold spans, if it has any; found spans are in the decisions.
+    :param decisions: on every pooled candidate of the note.
+    :param has_gold: whether the document's spans are gold, to mark found spans as right or wrong.
+    :param redacted: the redacted text to show, for example with surrogates; without it, found spans are shown as
+        `[LABEL]`, in colour.
     """
 
     document: Document = field(repr=False)
@@ -54,7 +54,7 @@ class NoteView:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What a coloured piece stands for: a decision, or a missed gold span, and all that its card shows."""
+    """A decision or a missed gold span, with all that its card shows."""
 
     key: str
     kind: str
@@ -69,7 +69,7 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A stretch of a note's text, and the mark that it belongs to."""
+    """A part of a note's text, and its mark."""
 
     text: str
     mark: _Mark | None
@@ -99,13 +99,13 @@ def write_page(
     facts: Mapping[str, str] | None = None,
     label_set: LabelSet | None = None,
 ) -> None:
-    """Write the page, over an older one if there is one.
+    """Write the page; an older one is replaced.
 
     :param scores: of each submodel and the stack, by its name.
     :param types: those of the stack, by PHI type.
     :param facts: short lines about the run, for example seed and versions.
-    :param label_set: gives each label its category, and so its colour; without it, all label sets that phistack ships
-        do. A label without a category is shown as OTHER.
+    :param label_set: gives each label its category, and so its colour; by default all shipped label sets do. A label
+        without a category is shown as OTHER.
     :raises StorageError: if the file cannot be written.
     """
     categories = _categories(label_set)
@@ -127,14 +127,14 @@ def write_page(
 
 
 def _sources(scores: Iterable[str], notes: Sequence[NoteView]) -> list[str]:
-    """The submodels that voted anywhere, in the order of the scores; those without a score come last."""
+    """The submodels with any vote, in the order of the scores; those without a score are last."""
     order = list(scores)
     voted = dict.fromkeys(v.source for note in notes for decision in note.decisions for v in decision.votes)
     return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
 
 
 def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _PageNote:
-    """Cut a note into pieces, and say what each is."""
+    """Cut a note into marked pieces."""
     found = note.document.with_spans(decision.span for decision in note.decisions if decision.accepted)
     marks = tuple(_marks(note, number, categories))
     return _PageNote(
@@ -150,7 +150,7 @@ def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _PageNo
 
 
 def _marks(note: NoteView, number: int, categories: Mapping[str, str]) -> Iterator[_Mark]:
-    """Every decision and every missed gold span, in the order in which one hides another where they overlap."""
+    """Every decision and every missed gold span; where they overlap, earlier ones hide later ones."""
     gold = sorted(set(note.document.spans)) if note.has_gold else []
     for index, (kind, span, decision) in enumerate(_ordered(note, gold)):
         yield _Mark(
@@ -167,7 +167,7 @@ def _marks(note: NoteView, number: int, categories: Mapping[str, str]) -> Iterat
 
 
 def _ordered(note: NoteView, gold: Sequence[Span]) -> Iterator[tuple[str, Span, Decision | None]]:
-    """Accepted decisions, then missed gold spans, then what else was refused, each as kind, span and decision."""
+    """Accepted decisions, missed gold spans, then other refused decisions, each as kind, span and decision."""
     accepted = {decision.span: decision for decision in note.decisions if decision.accepted}
     refused = {decision.span: decision for decision in note.decisions if not decision.accepted}
     for span, decision in accepted.items():

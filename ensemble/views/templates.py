@@ -1,10 +1,10 @@
-"""HTML pages from templates that share one base: its head, its style, and that it loads nothing from any network.
+"""HTML pages from templates that share one base: head, style, and a policy against fetching anything.
 
     template("phistack.ensemble.views", "errors_template.html").render(tables=tables)
 
 A template begins with `{% extends "phistack.ensemble.views/base_template.html" %}` and fills the blocks `title`,
-`style` and `main`; `warning` is shown in the footer. Whatever is put into a page is escaped. The content security
-policy forbids everything but the page's style and a script whose digest is in the block `scripts`.
+`style` and `main`; `warning` is shown in the footer. All values are escaped. The content security policy forbids
+everything except the page's style and a script whose digest is in the block `scripts`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def template(package: str, name: str) -> Template:
-    """A template; to render it without something that it names is an error.
+    """A template; rendering it without a value that it names is an error.
 
-    :param package: where its file is.
+    :param package: of the file.
     :param name: of the file.
     """
     return _environment().get_template(f"{package}/{name}")
@@ -45,5 +45,5 @@ def _source(path: str) -> str:
 
 
 def _digest(script: str) -> str:
-    """How a content security policy names the one script that may run."""
+    """The name of the permitted script in a content security policy."""
     return "sha256-" + b64encode(hashlib.sha256(str(script).encode()).digest()).decode()

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -36,12 +36,10 @@ from phistack.submodels.base import Candidate, HeadStart, LineMask, Submodel, sa
 from phistack.submodels.blstm.character_states import SentenceRun, states_in
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.inference import emissions_of
-from phistack.submodels.blstm.mention_replacement import Mentions
 from phistack.submodels.blstm.network_input import blocks_of
 from phistack.submodels.blstm.rows import EncodedNote, Excerpt
 from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
-from phistack.submodels.blstm.training import NumpyTrainer, Trainer, TrainingPlan, train
 from phistack.submodels.blstm.weights import (
     InitialValues,
     NetworkSizes,
@@ -53,6 +51,9 @@ from phistack.submodels.blstm.weights import (
 )
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
 from phistack.submodels.chain.crf import Chain
+
+if TYPE_CHECKING:
+    from phistack.submodels.blstm.training import Trainer, TrainingPlan
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE = "settings.json"
@@ -105,6 +106,9 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
+        from phistack.submodels.blstm.mention_replacement import Mentions
+        from phistack.submodels.blstm.training import TrainingPlan, train
+
         self.check()
         tables, development = held_back(tables, self.development, seed=seed)
         tags = [table.tags(scheme=self.scheme) for table in tables]
@@ -265,6 +269,8 @@ class BlstmSubmodel(BlstmSettings, Submodel):
 
     def _new_trainer(self, plan: TrainingPlan, seed: int, known: Sequence[InitialValues]) -> Trainer:
         if self.trainer == "numpy":
+            from phistack.submodels.blstm.training import NumpyTrainer
+
             return NumpyTrainer(plan, seed=seed, known=known)
         from phistack.submodels.blstm.keras_training import KerasTrainer
 

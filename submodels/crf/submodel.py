@@ -37,7 +37,6 @@ from phistack.submodels.chain.candidates import batches, propose
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.crf.crfsuite_file import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
-from phistack.submodels.crf.instructive import instructive_tokens, pieces
 from phistack.submodels.crf.settings import CrfSettings
 from phistack.submodels.crf.templates import Crosses, usable
 
@@ -152,6 +151,8 @@ class CrfSubmodel(CrfSettings, Submodel):
     def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]], seed: int) -> bytes:
         """CRFsuite's model file."""
         from pycrfsuite import Trainer
+
+        from phistack.submodels.crf.instructive import instructive_tokens, pieces
 
         trainer = Trainer(self.algorithm, verbose=False)
         trainer.message = _progress(self.max_iterations)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, compress
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Span
@@ -31,11 +31,12 @@ from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.settings import TbedSettings
 from phistack.tbed.grid import STRETCHES, Notes
 from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
-from phistack.tbed.learner import learn
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.settings import LearnerSettings
 from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
+
+if TYPE_CHECKING:
+    from phistack.tbed.settings import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
@@ -66,6 +67,9 @@ class TbedSubmodel(TbedSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if the template file cannot be used.
         """
+        from phistack.tbed.learner import learn
+        from phistack.tbed.settings import LearnerSettings
+
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
@@ -88,6 +92,8 @@ class TbedSubmodel(TbedSettings, Submodel):
 
     def _helpful_gain(self, settings: LearnerSettings, notes: Notes, seed: int) -> int:
         """The gain of the last rule that helps on held-out patients."""
+        from phistack.tbed.learner import learn
+
         groups = sorted({table.document.group for table in notes.tables})
         random.Random(seed).shuffle(groups)
         chosen = set(groups[: round(self.held_out * len(groups))])

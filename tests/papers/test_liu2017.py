@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phistack.ensemble.stacking.kernel_svm import KernelSettings
 from phistack.ensemble.stacking.meta_features import MetaFeatures
-from phistack.ensemble.stacking.svm import KERNELS
+from phistack.ensemble.stacking.svm import KERNELS, KernelSettings
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import train

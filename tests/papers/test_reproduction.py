@@ -14,7 +14,7 @@ from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
-from phistack.ensemble.stacking.kernel_svm import KernelSettings
+from phistack.ensemble.stacking.svm import KernelSettings
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings, merged

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from phistack.ensemble.stacking.candidate_arrays import RIVALS
-from phistack.ensemble.stacking.kernel_svm import KernelSettings
 from phistack.ensemble.stacking.meta_features import MetaFeatures
-from phistack.ensemble.stacking.svm import KERNELS
+from phistack.ensemble.stacking.svm import KERNELS, KernelSettings
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train

@@ -18,7 +18,7 @@ from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.known import RecordSearch
+from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.ensemble.stacking.known.search import KnownIndex
 from phistack.ensemble.stacking.repeats import search_mode
 from phistack.features.documents import Document

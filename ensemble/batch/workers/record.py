@@ -15,7 +15,7 @@ from phistack.ensemble.batch.workers.identifier_register import IdentifierRegist
 from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, NoteResult
 from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
 from phistack.ensemble.deidentification import Deidentified
-from phistack.ensemble.stacking.known import KnownIdentifiers
+from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
 from phistack.features.passages import UNREAD
 
 

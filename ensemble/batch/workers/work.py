@@ -35,10 +35,10 @@ from phistack.ensemble.batch.workers.review_words import KnownWords, struck_plac
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
-from phistack.ensemble.stacking.known import KnownIdentifiers
+from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
 from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.tools.deadline import deadline
-from phistack.ensemble.tools.garbage import keep_all
+from phistack.ensemble.tools.numerics import keep_all
 from phistack.ensemble.tools.version import code_digest
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of

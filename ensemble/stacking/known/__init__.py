@@ -8,7 +8,5 @@ identifiers  which hits are accepted, and what becomes of decisions that they ov
 unmarked     what was found in one note of a patient, searched for in the others before release
 """
 
-from phistack.ensemble.stacking.known.identifiers import KNOWN, KnownIdentifiers, RecordSearch
-from phistack.ensemble.stacking.known.roster import Roster, roster_digest
-
-__all__ = ["KNOWN", "KnownIdentifiers", "RecordSearch", "Roster", "roster_digest"]
+KNOWN = "known"
+"""The source of the votes for what a record holds."""

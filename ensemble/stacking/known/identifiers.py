@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.known.columns import label_of, roles
 from phistack.ensemble.stacking.known.roster import Record, Roster
 from phistack.ensemble.stacking.known.search import KnownIndex, identifiers_of
@@ -31,9 +32,6 @@ from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.ranges import overlapping_each, overlapping_groups, ranges_of, remainders
 from phistack.features.text_words import is_without_blanks, trimmed
 from phistack.submodels.base import Candidate
-
-KNOWN = "known"
-"""The source of the votes for what a record holds."""
 
 _SHORT = 2
 _PERSONS = ("PERSON", "INITIALS", "USERNAME", "RELATIVE")

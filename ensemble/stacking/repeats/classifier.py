@@ -18,19 +18,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.cross_fitting import margins_out_of_fold
-from phistack.ensemble.stacking.kernel_svm import KernelSettings, KernelSVM
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
-from phistack.ensemble.stacking.repeats.scores import RepeatScores
 from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
+from phistack.ensemble.stacking.svm import KernelSettings, KernelSVM, margins_out_of_fold
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
@@ -38,6 +36,9 @@ from phistack.features.errors import BundleError
 from phistack.features.ranges import non_overlapping, overlapping_each, ranges_of, touching
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
+
+if TYPE_CHECKING:
+    from phistack.ensemble.stacking.repeats.scores import RepeatScores
 from phistack.submodels.base import Candidate
 
 _LOG = logging.getLogger("phistack")
@@ -89,6 +90,8 @@ class RepeatClassifier:
         :param folds: indices of the notes; no patient is in two of them.
         """
         places = self._places(tables, decisions, is_training=True)
+        from phistack.ensemble.stacking.repeats.scores import RepeatScores
+
         scores = RepeatScores(tables, decisions, [[place.repeat for place in found] for found in places])
         is_phi = [
             np.array([place.repeat.span in table.document.spans for place in found], dtype=bool)
