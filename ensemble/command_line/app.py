@@ -15,17 +15,7 @@ from typing import Annotated
 
 import typer
 
-from phistack.ensemble.command_line import (
-    annotation,
-    batch,
-    corpora,
-    engines,
-    experiments,
-    patterns,
-    scores,
-    shipped,
-    splitting,
-)
+from phistack.ensemble.command_line import batch, corpora, engines, experiments, scores
 from phistack.ensemble.command_line.examples import EXAMPLES, epilog
 from phistack.ensemble.command_line.output import fail, say
 from phistack.ensemble.command_line.wrapper import wrapped
@@ -50,20 +40,20 @@ _COMMANDS = (
     engines.demo,
     corpora.synthesize,
     corpora.convert,
-    splitting.split,
+    corpora.split,
     corpora.pseudonymise,
     corpora.vectors,
     corpora.language_model,
-    shipped.engines,
+    engines.engines,
     engines.train,
     engines.annotate,
     scores.evaluate,
     scores.compare,
     scores.errors,
-    annotation.agreement,
+    scores.agreement,
     engines.explain,
     engines.rules,
-    patterns.patterns,
+    engines.patterns,
     experiments.ablate,
     experiments.curve,
     experiments.transfer,

@@ -163,6 +163,8 @@ RecallOption = Annotated[
         "--recall", names=RECALLS,
     ),
 ]  # fmt: skip
+SheetOption = Annotated[Path | None, option("Write a CSV sheet of the spans to check.", "--sheet")]
+PlacesOption = Annotated[bool, option("Write the text of the spans into JSON and sheet.", "--text")]
 JsonOption = Annotated[Path | None, option("Write all figures to this file.", "--json")]
 LatexOption = Annotated[Path | None, option("Write tables for LaTeX to this file.", "--latex")]
 PageOption = Annotated[Path | None, option("Write a page, which shows the text of the notes.", "--html")]
