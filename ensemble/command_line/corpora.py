@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.choices import one_of
+from phistack.ensemble.command_line.choices import FORMATS, one_of
 from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions
 from phistack.ensemble.command_line.options import (
+    FORMATS_OF_SPANS,
     AnnotatedFormatOption,
     ConvertedFormatOption,
     CorpusArgument,
@@ -18,14 +19,12 @@ from phistack.ensemble.command_line.options import (
     LanguageOption,
     MapLabelsOption,
     NewFolderArgument,
-    PartsFormatOption,
     PolicyOption,
     PresentYearOption,
     SeedOption,
     SourceArgument,
     StrategyOption,
     SubstituteOption,
-    SynthesisedFormatOption,
     TargetArgument,
     option,
 )
@@ -38,7 +37,13 @@ from phistack.features.errors import SettingsError
 def synthesize(
     out: TargetArgument,
     documents: Annotated[int, option("How many notes.", min=1)] = 100,
-    to: SynthesisedFormatOption = "",
+    to: Annotated[
+        str,
+        option(
+            f"{one_of(FORMATS_OF_SPANS)}; default: by the file ending of OUT, or i2b2 (brat in other languages).",
+            names=FORMATS_OF_SPANS,
+        ),
+    ] = "",
     seed: SeedOption = 0,
     language: Annotated[
         str, option("en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
@@ -102,7 +107,7 @@ def split(
     by: Annotated[str, option(f"{one_of(UNITS)}: what is never divided between parts.", names=UNITS)] = PATIENT,
     group_by: GroupByOption = "",
     stratify: Annotated[bool, option("Give each part its share of the spans of each label.", "--stratify")] = False,
-    to: PartsFormatOption = "",
+    to: Annotated[str, option(f"Format of the parts: {one_of(FORMATS)}; default: that of CORPUS.", names=FORMATS)] = "",
     seed: SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:

@@ -16,13 +16,10 @@ from phistack.ensemble.command_line.options import (
     JsonOption,
     LanguageOption,
     ModelChoiceOption,
-    NewModelOption,
-    PageOption,
     SeedOption,
     SeedsOption,
     SourceArgument,
     TargetArgument,
-    TextOption,
     argument,
     option,
 )
@@ -57,7 +54,7 @@ def demo(
 
 def train(
     corpus: CorpusArgument,
-    model: NewModelOption,
+    model: Annotated[Path, option("The bundle to make: a folder, or a file .zip.")],
     *,
     budget: Annotated[
         float | None, option("Keep the best submodels that are this fast on one core.", metavar="NOTES_PER_SECOND")
@@ -125,8 +122,8 @@ def explain(
     source: Annotated[Path, argument("FILE", "A note or corpus, or - for standard input.")],
     *,
     model: ModelChoiceOption = None,
-    html: PageOption = None,
-    text: TextOption = False,
+    html: Annotated[Path | None, option("Write a page, which shows the text of the notes.")] = None,
+    text: Annotated[bool, option("Show the text of the spans.", "--text")] = False,
     use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""

@@ -22,7 +22,6 @@ from phistack.ensemble.command_line.options import (
     PlacesOption,
     SeedOption,
     SheetOption,
-    ShufflesOption,
     SubsetOption,
     argument,
     option,
@@ -67,7 +66,7 @@ class IntervalOptions:
 class ResamplingOptions(IntervalOptions):
     """How intervals and p-values are drawn."""
 
-    shuffles: ShufflesOption = 9_999
+    shuffles: Annotated[int, option("Number of shuffles of the paired randomisation.", min=1)] = 9_999
 
     def resampling(self, seed: int = 0) -> Resampling:
         """The options as a value; :raises SettingsError: for another unit."""
