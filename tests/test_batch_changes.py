@@ -1,4 +1,4 @@
-"""Inputs and results that somebody changes between two starts of a run, and disks that refuse."""
+"""Inputs and results that change between two starts of a run, and disks that refuse."""
 
 import errno
 import json
@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.store import Store
-from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import CorpusError, SettingsError, StorageError
+from tests.batch_runs import run_over
 
 
 @pytest.fixture
@@ -25,15 +25,7 @@ def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(300):
             file.write(json.dumps({"id": str(i), "text": f"Patient Ann{i} Hill saw Dr. Ames."}) + "\n")
-    bundle = engines.bundle(tmp_path / "bundle")
-    return RunSettings(
-        tmp_path / "in.jsonl",
-        tmp_path / "out.jsonl",
-        bundle,
-        Policy.named("tag"),
-        load=engines.quick,
-        form_settings=FormatSettings(Columns(rest="keep")),
-    )
+    return run_over(engines, tmp_path / "in.jsonl")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.invented_names import NAMES
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """An engine that learned that whoever stands after `Dr.` is a doctor."""
+    """An engine that learned that a name after `Dr.` is a doctor's."""
     documents = []
     for i, name in enumerate(NAMES):
         text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids. Call Dr. {name}."

@@ -4,8 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,24 +12,11 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import MissingResourceError, SettingsError
+from tests.batch_runs import KEY, finish, quarantine, results, run_over, started
 
-HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
-SCRIPT = """
-import sys
-from pathlib import Path
-import batch_engines
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
-from phistack.ensemble.deidentification import Policy
-source, target, bundle, jobs, load = sys.argv[1:]
-if __name__ == "__main__":
-    deidentify(RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
-                           jobs=int(jobs), load=getattr(batch_engines, load),
-                       form_settings=FormatSettings(Columns(rest="keep"))))
-"""
 N_NOTES = 400
 
 
@@ -40,18 +25,7 @@ def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Settings of a run over 400 notes of 200 patients in four chunks."""
     monkeypatch.setattr("phistack.ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
     write(tmp_path / "in.jsonl", {})
-    bundle = engines.bundle(tmp_path / "bundle")
-    target, policy = tmp_path / "out.jsonl", Policy.named("number")
-    return RunSettings(
-        tmp_path / "in.jsonl",
-        target,
-        bundle,
-        policy,
-        b"0123456789abcdef",
-        jobs=2,
-        load=engines.slow,
-        form_settings=FormatSettings(Columns(rest="keep")),
-    )
+    return run_over(engines, tmp_path / "in.jsonl", policy="number", key=KEY, jobs=2, load=engines.slow)
 
 
 def write(path: Any, special: Any) -> None:
@@ -69,15 +43,6 @@ def undisturbed(run: RunSettings, engines: ModuleType) -> Any:
     return results(other)
 
 
-def results(run: RunSettings) -> Any:
-    names = ("audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html")
-    return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
-
-
-def held_back(run: RunSettings) -> Any:
-    return [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
-
-
 def test_four_deaths_at_one_innocent_note_cost_no_note(run: RunSettings, engines: ModuleType) -> None:
     write(run.source, {30: "UNLUCKY"})
     summary = deidentify(replace(run, load=engines.unlucky))
@@ -89,16 +54,12 @@ def test_four_deaths_at_one_innocent_note_cost_no_note(run: RunSettings, engines
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 def test_workers_killed_from_outside_again_and_again_cost_no_note(run: RunSettings, engines: ModuleType) -> None:
-    script = run.target.with_name("script.py")
-    script.write_text(SCRIPT)
-    command = [sys.executable, script, run.source, run.target, run.model, "2", "dawdling"]
-    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    process = started(run, "dawdling", jobs=2)
     chance, killed = random.Random(5), 0
     while process.poll() is None and killed < 5:
         time.sleep(chance.uniform(0.2, 0.8))
         killed += kill_a_worker(process.pid, chance)
-    reported = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, reported
+    finish(process)
     assert killed >= 3
     assert results(run) == undisturbed(run, engines)
 
@@ -135,12 +96,13 @@ def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(
     run: RunSettings, engines: ModuleType
 ) -> None:
     write(run.source, {200: "DIE"})
-    script = run.target.with_name("script.py")
-    script.write_text(SCRIPT)
-    command = [sys.executable, script, run.source, run.target, run.model, "1", "faulty"]
-    statuses = [subprocess.run(command, env=ENVIRONMENT, capture_output=True).returncode for _ in range(3)]
+    statuses = []
+    for _ in range(3):
+        process = started(run, "faulty")
+        process.communicate()
+        statuses.append(process.returncode)
     assert statuses == [-signal.SIGKILL, -signal.SIGKILL, 0]
-    assert held_back(run) == [
+    assert quarantine(run) == [
         {"id": "200-01", "place": "line 201", "reason": "its process died each time it worked on this note alone"}
     ]
     assert len(run.target.read_text().splitlines()) == N_NOTES - 1
@@ -156,12 +118,12 @@ def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_ot
     assert first.quarantined == 3 and run.work.exists()
     before = results(run)
     again = deidentify(replace(run, timeout=0.2))
-    assert again.quarantined == 3 and {note["id"] for note in held_back(run)} == {"103-02", "135-01", "250-01"}
-    assert {note["reason"] for note in held_back(run)} >= {"it took longer than 0.2 seconds"}
+    assert again.quarantined == 3 and {note["id"] for note in quarantine(run)} == {"103-02", "135-01", "250-01"}
+    assert {note["reason"] for note in quarantine(run)} >= {"it took longer than 0.2 seconds"}
     assert run.target.read_bytes() == before[0] and audit_run(run.target).problems == ()
     (run.model / "wait").unlink()
     last = deidentify(run)
-    assert last.quarantined == 1 and [note["id"] for note in held_back(run)] == ["135-01"]
+    assert last.quarantined == 1 and [note["id"] for note in quarantine(run)] == ["135-01"]
     assert 0 < last.start.notes < N_NOTES
     assert audit_run(run.target).problems == () and not run.work.exists()
     once = replace(run, target=run.target.with_name("once.jsonl"))

@@ -185,7 +185,7 @@ def test_single_byte_encodings_stay_what_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "shift_jis", "no-such", "cp037"])
-def test_encodings_in_which_lines_cannot_be_told_are_refused(tmp_path: Path, encoding: str) -> None:
+def test_encodings_in_which_lines_cannot_be_told_apart_are_refused(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "in.csv").write_text("note,body\n")
     with pytest.raises(SettingsError, match="encoding"):
         open_format(tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(NAMED.columns, encoding))

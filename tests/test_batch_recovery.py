@@ -18,30 +18,10 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.journal import Journal
-from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import MissingResourceError, PhistackError, StorageError
-
-HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
-SCRIPT = """
-import sys
-from pathlib import Path
-import batch_engines
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
-from phistack.ensemble.deidentification import Policy
-from phistack.features.errors import PhistackError
-source, target, bundle, jobs, load = sys.argv[1:]
-settings = RunSettings(Path(source), Path(target), Path(bundle), Policy.named("number"), b"0123456789abcdef",
-                       jobs=int(jobs), load=getattr(batch_engines, load),
-                       form_settings=FormatSettings(Columns(rest="keep")))
-if __name__ == "__main__":
-    try:
-        deidentify(settings)
-    except PhistackError as error:
-        sys.exit(str(error))
-"""
+from tests.batch_runs import ENVIRONMENT, KEY, SCRIPT, finish, quarantine, results, run_over, started
 
 
 @pytest.fixture
@@ -51,16 +31,7 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
         for i in range(600):
             text = f"Patient Ann{i % 5} Hill saw Dr. Ames{i % 7} on 03/12/{1990 + i % 30}. Nothing else to report."
             file.write(json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "text": text}) + "\n")
-    bundle, policy = engines.bundle(tmp_path / "bundle"), Policy.named("number")
-    return RunSettings(
-        tmp_path / "in.jsonl",
-        tmp_path / "out.jsonl",
-        bundle,
-        policy,
-        b"0123456789abcdef",
-        load=engines.slow,
-        form_settings=FormatSettings(Columns(rest="keep")),
-    )
+    return run_over(engines, tmp_path / "in.jsonl", policy="number", key=KEY, load=engines.slow)
 
 
 @pytest.fixture
@@ -69,23 +40,6 @@ def expected(run: RunSettings) -> Any:
     undisturbed = replace(run, target=run.target.with_name("undisturbed.jsonl"))
     deidentify(undisturbed)
     return results(undisturbed)
-
-
-def results(run: RunSettings) -> Any:
-    names = ("audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html")
-    return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
-
-
-def started(run: RunSettings, load: str = "slow", jobs: int = 1) -> Any:
-    script = run.target.with_name("script.py")
-    script.write_text(SCRIPT)
-    command = [sys.executable, script, run.source, run.target, run.model, str(jobs), load]
-    return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
-
-
-def finish(process: Any) -> None:
-    reported = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, reported
 
 
 def wait_for(condition: Any, seconds: float = 180.0) -> None:
@@ -220,11 +174,6 @@ def test_two_runs_at_once_on_the_same_output_do_not_meet(run: RunSettings, expec
     assert results(run) == expected
 
 
-def test_with_two_processes_the_output_is_the_same(run: RunSettings, expected: Any) -> None:
-    deidentify(replace(run, jobs=2))
-    assert results(run) == expected
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 def test_killed_a_run_leaves_no_process_behind(run: RunSettings, expected: Any) -> None:
     process = started(run, jobs=2)
@@ -246,8 +195,7 @@ def test_notes_that_kill_or_stop_their_process_go_to_quarantine(
     lines[5] = '{"id": "killer", "text": "DIE"}'
     run.source.write_text("\n".join(lines) + "\n")
     deidentify(replace(run, jobs=2, load=engines.faulty))
-    found = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
-    assert found == [
+    assert quarantine(run) == [
         {"id": "killer", "place": "line 6", "reason": "its process died each time it worked on this note alone"}
     ]
     assert len(run.target.read_text().splitlines()) == 19
@@ -276,13 +224,7 @@ def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(
 ) -> None:
     address, processes = cluster(tmp_path, 2)
     try:
-        settings = [run.source, run.target, run.model]
-        script = SCRIPT.replace("jobs=int(jobs)", "cluster=jobs").replace(
-            "sys.exit(str(error))", "sys.exit(str(error))"
-        )
-        (tmp_path / "script.py").write_text(script)
-        command = [sys.executable, tmp_path / "script.py", *settings, address, "slow"]
-        client = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        client = started(run, jobs=address, script=SCRIPT.replace("jobs=int(jobs)", "cluster=jobs"))
         wait_for(lambda: len(list(run.work.rglob("*.json"))) >= 2 or client.poll() is not None)
         os.kill(processes[1].pid, signal.SIGKILL)
         finish(client)

@@ -18,7 +18,7 @@ import pytest
 from phistack.ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
 from phistack.ensemble.batch.commands import key_from, policy_from
 from phistack.ensemble.batch.journal import DoneChunk, Journal
-from phistack.ensemble.batch.lock import locked
+from phistack.ensemble.batch.publishing import locked
 from phistack.ensemble.batch.reports.audit import _START, _link
 from phistack.ensemble.batch.rows import FormatSettings, Part
 from phistack.ensemble.batch.settings import read_struck
@@ -28,6 +28,7 @@ from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.engine.steps import stretches
 from phistack.ensemble.tools.progress import duration
 from phistack.features.errors import BundleError, CorpusError, SettingsError, StorageError
+from tests.batch_runs import quarantine, run_over
 
 KEY = b"8f3a5c1e9b7d2f4068acbd13579e2460"
 
@@ -36,11 +37,7 @@ KEY = b"8f3a5c1e9b7d2f4068acbd13579e2460"
 def run(engines: ModuleType, tmp_path: Path) -> Any:
     """Settings of a run over a few notes, to be changed by tests."""
     write(tmp_path / "in.jsonl", [f"Patient Ann{i} Hill saw Dr. Ames on 03/12/2019." for i in range(9)])
-    bundle = engines.bundle(tmp_path / "bundle")
-    return RunSettings(
-        tmp_path / "in.jsonl", tmp_path / "out.jsonl", bundle, Policy.named("tag"),
-        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick,
-    )  # fmt: skip
+    return run_over(engines, tmp_path / "in.jsonl")
 
 
 def write(path: Any, texts: Any) -> None:
@@ -61,10 +58,6 @@ def texts(path: Any) -> Any:
 def key_file(path: Any, key: Any) -> None:
     path.touch(mode=0o600)
     path.write_bytes(key)
-
-
-def quarantine(run: RunSettings) -> Any:
-    return [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
 
 
 def test_every_note_comes_out_in_order_with_its_phi_replaced(run: RunSettings) -> None:
@@ -232,6 +225,11 @@ def test_struck_words_are_removed_everywhere_on_the_next_run(run: RunSettings, t
     struck = read_struck(tmp_path / "strike.tsv")
     deidentify(replace(run, struck=struck))
     assert texts(run.target) == ["Seen with [STRUCK]-Smith and Hillary.", "Patient [PATIENT], of [STRUCK]."]
+    policy = Policy.named("tag").with_overrides({"PATIENT": "keep", "DATE": "keep"})
+    kept = replace(run, policy=policy, struck=struck, target=tmp_path / "kept.jsonl")
+    write(kept.source, ["Patient Ann Hill came on 03/12/2019. Hill."])
+    deidentify(kept)
+    assert texts(kept.target) == ["Patient [STRUCK] came on 03/12/2019. [STRUCK]."]
     (tmp_path / "strike.tsv").write_text("two words\n")
     with pytest.raises(SettingsError, match="not one word"):
         read_struck(tmp_path / "strike.tsv")
@@ -289,7 +287,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(
     assert not run.work.exists()
 
 
-def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_asked_for(
+def test_a_changed_input_bundle_policy_key_or_code_is_refused_without_restart(
     run: RunSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted(run, monkeypatch)
@@ -302,6 +300,10 @@ def test_a_changed_input_bundle_policy_or_key_is_noticed_and_refused_unless_aske
     ):
         with pytest.raises(SettingsError, match=f"begun with another {what}"):
             deidentify(replace(run, **change))
+    with monkeypatch.context() as patch:
+        patch.setattr("phistack.ensemble.batch.settings.code_digest", lambda: "other")
+        with pytest.raises(SettingsError, match="another code"):
+            deidentify(run)
     (run.model / "manifest.json").write_text('{"trained": "again"}')
     with pytest.raises(SettingsError, match="another bundle"):
         deidentify(run)
@@ -321,13 +323,6 @@ def test_a_run_that_did_nothing_can_be_begun_anew_with_anything(run: RunSettings
         deidentify(replace(run, load=broken))
     deidentify(replace(run, policy=Policy.named("mask")))
     assert "[" not in run.target.read_text()
-
-
-def test_a_changed_code_is_noticed(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupted(run, monkeypatch)
-    monkeypatch.setattr("phistack.ensemble.batch.settings.code_digest", lambda: "other")
-    with pytest.raises(SettingsError, match="another code"):
-        deidentify(run)
 
 
 def test_files_damaged_by_a_power_failure_are_made_again(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,9 +345,11 @@ def test_an_output_that_does_not_read_as_written_is_not_published(
     assert not run.target.exists()
 
 
-def test_two_runs_at_once_on_one_output_are_refused(run: RunSettings) -> None:
-    with locked(run.work), pytest.raises(SettingsError, match="another run"):
-        deidentify(run)
+def test_an_unfinished_run_keeps_other_runs_and_other_users_out(run: RunSettings) -> None:
+    with locked(run.work):
+        assert run.work.stat().st_mode & 0o077 == 0
+        with pytest.raises(SettingsError, match="another run"):
+            deidentify(run)
     assert run.work.exists()
     deidentify(run)
 
@@ -436,7 +433,7 @@ def test_a_changed_output_is_found_by_the_audit(audited: Any) -> None:
     assert audit_run(audited.target).problems
 
 
-def test_the_seal_tells_a_log_that_was_made_anew(audited: Any, tmp_path: Path) -> None:
+def test_the_seal_shows_a_log_that_was_made_anew(audited: Any, tmp_path: Path) -> None:
     key_file(tmp_path / "key", KEY)
     key_file(tmp_path / "other", KEY[::-1])
     assert audit_run(audited.target, key_file=tmp_path / "key").sealed
@@ -499,17 +496,10 @@ def test_strategies_policies_and_keys_are_taken_from_the_command_line(
     assert texts(run.target)[0] == "Patient [PATIENT] saw Dr. [DOCTOR] on ."
 
 
-def test_progress_is_plain_lines_with_rate_where_there_is_no_terminal(
+def test_without_a_terminal_progress_is_lines_at_the_begin_and_end_of_each_part(
     run: RunSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deidentify(run)
-    assert "de-identifying: 100%, 9 notes, " in capsys.readouterr().err
     assert [duration(s) for s in (45, 720, 12_000, 360_000)] == ["45 s", "12 min", "3 h 20 min", "4 days 4 h"]
-
-
-def test_progress_begins_and_ends_with_a_line_for_each_part(
-    run: RunSettings, capsys: pytest.CaptureFixture[str]
-) -> None:
     write(run.source, ["Dr. Ames"] * 500)
     deidentify(run)
     reported = capsys.readouterr().err.splitlines()
@@ -543,7 +533,7 @@ def test_twenty_thousand_empty_notes(run: RunSettings, tmp_path: Path, form: Any
 
 
 def test_notes_of_the_same_id_are_each_looked_at(run: RunSettings) -> None:
-    """With the first note taken for the second, the second would show the year of birth of somebody over ninety."""
+    """With the first note taken for the second, the second would show a year of birth of over ninety years ago."""
     bodies = ("Seen on 03/12/1920.", "Seen on 03/12/2019, born on 05/05/1925.")
     lines(run.source, *({"id": "1", "group": "p", "text": body} for body in bodies))
     deidentify(replace(run, policy=Policy.named("safe-harbor")))
@@ -572,18 +562,6 @@ def test_the_digest_of_a_strike_list_does_not_tell_its_words(run: RunSettings) -
     assert summary.settings["strike list"] != hashlib.sha256(b"hill").hexdigest()
 
 
-def test_struck_words_are_removed_from_what_the_policy_keeps_too(run: RunSettings) -> None:
-    write(run.source, ["Patient Ann Hill came on 03/12/2019. Hill."])
-    policy = Policy.named("tag").with_overrides({"PATIENT": "keep", "DATE": "keep"})
-    deidentify(replace(run, policy=policy, struck=frozenset({"hill"})))
-    assert texts(run.target) == ["Patient [STRUCK] came on 03/12/2019. [STRUCK]."]
-
-
-def test_nobody_else_may_look_into_an_unfinished_run(run: RunSettings) -> None:
-    with locked(run.work):
-        assert run.work.stat().st_mode & 0o077 == 0
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -607,14 +585,14 @@ def test_a_changed_summary_is_found_by_the_audit(audited: Any, name: Any, value:
 
 def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run: RunSettings) -> None:
     summary = deidentify(run)
-    told = json.loads((run.reports / "summary.json").read_text())
-    assert summary.to_dict() == told and Summary.from_dict(told) == summary
-    assert list(told)[:4] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
-    assert told["this start"]["notes of this start"] == summary.start.notes == 9
-    del told["passed over"], told["quarantined, tried again by the same command"]
-    assert Summary.from_dict(told).passed_over == {} and notices(Summary.from_dict(told)) == {}
+    saved = json.loads((run.reports / "summary.json").read_text())
+    assert summary.to_dict() == saved and Summary.from_dict(saved) == summary
+    assert list(saved)[:4] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
+    assert saved["this start"]["notes of this start"] == summary.start.notes == 9
+    del saved["passed over"], saved["quarantined, tried again by the same command"]
+    assert Summary.from_dict(saved).passed_over == {} and notices(Summary.from_dict(saved)) == {}
     with pytest.raises(CorpusError, match="not as a run writes it"):
-        Summary.from_dict({**told, "notes": "nine"})
+        Summary.from_dict({**saved, "notes": "nine"})
 
 
 @pytest.mark.parametrize("added", ['{"id": 1, "text": null, "name": "Ann Hill"}\n', "\n", " \n"])

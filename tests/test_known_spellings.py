@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.batch import Columns, RunSettings, deidentify
-from phistack.ensemble.batch.reports.terminal_summary import held_back
+from phistack.ensemble.batch.reports.shown_summary import held_back
 from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.stacking.known.identifiers import RecordSearch

@@ -1,8 +1,7 @@
 """Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
 
 from phistack.ensemble.batch.rows import Part
-from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
-from phistack.ensemble.batch.workers.detection import Detection
+from phistack.ensemble.batch.workers.detection import Detection, with_column_identifiers
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
 from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
 from phistack.ensemble.deidentification import Deidentifier, Policy, verify

@@ -1,21 +1,29 @@
-"""Rows cut into chunks, the same way in every run over the same input.
+"""The rows of an input cut into chunks, the same way in every run; and the first of them as a sample.
 
     for chunk in chunks_of(form): ...       Chunk(number=0, rows=[...], digest=..., fraction=0.01)
+    first_texts(Path("notes.jsonl"), FormatSettings(), most=50)      ["Seen by ...", ...]
 
 A chunk is what a worker takes at once and what the journal counts. Notes of one patient that follow each other stay in
-one chunk, unless there are very many of them.
+one chunk, unless there are very many of them. The sample, by which the engine may be chosen, passes over rows that
+cannot be read and columns without a treatment, as the run itself refuses these.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
 
-from phistack.ensemble.batch.rows import InputFormat, Row
+from phistack.ensemble.batch.columns import REMOVE
+from phistack.ensemble.batch.rows import FormatSettings, InputFormat, Row, open_format
+from phistack.features.errors import CorpusError
 
 _ROWS, _CHARACTERS = 128, 400_000
 _MOST_ROWS, _MOST_CHARACTERS = 1024, 4_000_000
+_MOST_SAMPLED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +64,28 @@ def _full(rows: list[Row], characters: int, following: Row) -> bool:
         return True
     same_patient = bool(following.patient) and following.patient == rows[-1].patient
     return (len(rows) >= _ROWS or characters >= _CHARACTERS) and not same_patient
+
+
+def first_texts(source: Path, settings: FormatSettings, *, form: str = "", most: int) -> list[str]:
+    """The texts of the first notes that have one, without columns that are one identifier.
+
+    :param form: the name of the format of the input; empty to recognise it.
+    :param most: how many notes.
+    :raises CorpusError: if the input cannot be opened, lacks a column, or none of its first rows can be read.
+    :raises SettingsError: for an encoding that does not exist.
+    """
+    settings = replace(settings, columns=replace(settings.columns, rest=REMOVE))
+    opened = open_format(source, source, settings, form)
+    problems: list[str] = []
+    texts: list[str] = []
+    with closing(row for row in opened.rows()) as rows:
+        for row in islice(rows, _MOST_SAMPLED):
+            problems += [row.problem] if row.problem else []
+            texts += filter(str.strip, ["\n".join(part.text for part in row.parts if not part.label)])
+            if len(texts) == most:
+                break
+    if not texts and problems:
+        opened.find_columns(keyed=True)
+        opened.refuse_other_encoding(least=1)
+        raise CorpusError(f"none of the first notes in {source} can be read; the first is {problems[0]}")
+    return texts

@@ -1,4 +1,4 @@
-"""What the commands deidentify and audit take as words and paths: a policy, a key, a run to check.
+"""What the commands deidentify and audit are given as words and paths: a policy, a key, a run to check.
 
 policy_from("safe-harbor", ["DATE=keep"])
 key_from(Path("key"))
@@ -31,7 +31,7 @@ def policy_from(
 ) -> Policy:
     """A policy by name or file, with overrides such as `DATE=keep` and strings to write such as `CITY=a town`.
 
-    :param present_year: in which ages count, in the place of that of the policy.
+    :param present_year: the year to which ages count, instead of the policy's.
     :raises SettingsError: if there is no such policy or strategy.
     """
     known = name in Policy.names() or not os.path.isfile(name)
@@ -47,7 +47,7 @@ def policy_from(
 
 
 def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
-    """What stands before and after the sign of equality; :raises SettingsError: that says the form."""
+    """The pairs `LABEL=VALUE`; :raises SettingsError: with the form, for anything else."""
     pairs: dict[str, str] = {}
     for pair in given:
         label, _, value = pair.partition("=")
@@ -58,9 +58,9 @@ def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
 
 
 def key_from(key_file: Path | None) -> bytes | None:
-    """The secret in a file, or in the environment; nothing if there is neither.
+    """The secret in a file, or in the environment; None without either.
 
-    :raises SettingsError: if the file cannot be read, or by others too, or the secret is no row of hexadecimal digits.
+    :raises SettingsError: if the file cannot be read, others can read it too, or the secret is not hexadecimal.
     """
     if key_file is not None:
         return read_key(key_file)
@@ -69,7 +69,7 @@ def key_from(key_file: Path | None) -> bytes | None:
 
 
 def key_or_seed(key_file: Path | None, seed: int | None) -> bytes | None:
-    """The secret as `key_from` finds it, or one made of a seed, for notes that are no secret.
+    """The secret as `key_from` finds it, or one made of a seed, for notes that are not secret.
 
     :raises SettingsError: if both a key file and a seed are given, and as `key_from` does.
     """

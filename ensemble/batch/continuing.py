@@ -1,7 +1,7 @@
-"""What an earlier start left: a run that is finished, one that goes on, or one that is another.
+"""What an earlier start left: a finished run, one to continue, or a run with other settings.
 
 with kept_journal(settings.work) as journal:
-    secret = begun(settings, form, journal, fingerprint)        raises where the run was begun with other settings
+    secret = begun(settings, form, journal, fingerprint)        raises if the run began with other settings
 """
 
 from __future__ import annotations
@@ -9,38 +9,36 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.chunks import chunks_of
 from phistack.ensemble.batch.journal import Journal
-from phistack.ensemble.batch.publishing import clear, is_published, refuse_changed
-from phistack.ensemble.batch.reports.summary import Summary, read_summary
+from phistack.ensemble.batch.publishing import clear, is_published, published_summary, refuse_changed
+from phistack.ensemble.batch.reports.summary import Summary
 from phistack.ensemble.batch.rows import InputFormat
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.features.errors import SettingsError, StorageError
 
-_OR_RESTART = "or start with --restart to discard what was done"
-
 
 def kept(settings: RunSettings) -> str:
-    """What is kept of a run that was stopped, in words; empty where that is nothing."""
+    """What is kept of a run that was stopped, in words; empty if nothing is."""
     return f"what is done is kept in {settings.work}; the same command continues" if is_begun(settings.work) else ""
 
 
 def is_begun(work: Path) -> bool:
-    """Whether a run was begun in a folder."""
+    """Whether a folder holds a run that began."""
     return (work / "journal.sqlite").exists()
 
 
 def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary | None:
     """The summary of a finished run with the same settings and input; nothing if there is none."""
-    summary = read_summary(settings.reports) if is_published(settings) else None
+    summary = published_summary(settings)
     if summary is None or summary.get("settings") != fingerprint:
         return None
-    if summary.get("input") != _digest_of(chunk.digest for chunk in chunks_of(form)):
+    if summary.get("input") != hashlib.sha256(b"".join(chunk.digest for chunk in chunks_of(form))).hexdigest():
         taken = settings.target
         raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
     refuse_changed(settings, summary)
@@ -49,7 +47,7 @@ def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapp
 
 def year_begun(settings: RunSettings) -> int:
     """The year in which ages count in an earlier start of the run; 0 without one."""
-    summary = read_summary(settings.reports) if is_published(settings) else None
+    summary = published_summary(settings)
     begun_with = summary.get("settings") if summary else None
     if is_begun(settings.work):
         with Journal(settings.work) as journal:
@@ -60,7 +58,7 @@ def year_begun(settings: RunSettings) -> int:
 
 @contextmanager
 def kept_journal(work: Path) -> Iterator[Journal]:
-    """The journal; it goes, so that nothing is left of the run, if that fails with nothing done."""
+    """The journal; if the run fails before anything is done, nothing of it is left."""
     nothing_done = False
     try:
         with Journal(work) as journal:
@@ -76,13 +74,13 @@ def kept_journal(work: Path) -> Iterator[Journal]:
 
 
 def _is_worth(journal: Journal) -> bool:
-    """Whether anything is done with which a run can go on."""
+    """Whether anything is done that a run can continue from."""
     return bool(journal.numbers() or journal.fact("staged") or journal.fact("published"))
 
 
 def begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
     """Begin the run or take it up; :returns: the secret of its register."""
-    # Where nothing is done yet, as after a bundle that could not be loaded, there is nothing to go on with.
+    # If nothing is done yet, as after a bundle that could not be loaded, any settings may begin the run anew.
     begun_with = journal.fact("settings") if _is_worth(journal) else None
     if begun_with is None:
         journal.set_fact("salt", secrets.token_hex(32))
@@ -99,13 +97,13 @@ def begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerprin
 
 
 def refuse_changed_input(settings: RunSettings, form: InputFormat, journal: Journal) -> None:
-    """Refuse an input of which any file is not as it was when the run began, also one that is not read yet."""
+    """Refuse an input if any of its files changed since the run began, read or not."""
     if journal.fact("source") not in (None, form.state()):
         raise changed_input(settings, journal)
 
 
 def changed_input(settings: RunSettings, journal: Journal) -> SettingsError:
-    """What is raised where the input is not that with which the run began."""
+    """The error for an input that is not the one with which the run began."""
     difference = (
         "is of another input, or the input was changed since; restore it with its modification time (cp -p keeps it)"
     )
@@ -116,8 +114,6 @@ def _other_run(settings: RunSettings, journal: Journal, difference: str) -> Sett
     if journal.fact("published") and is_published(settings):
         taken = f"{settings.target} is already there, and its run {difference}"
         return SettingsError(f"{taken}, or remove {settings.target}, {settings.reports} and {settings.work}")
-    return SettingsError(f"the unfinished run in {settings.work} {difference}, {_OR_RESTART}")
-
-
-def _digest_of(digests: Iterable[bytes]) -> str:
-    return hashlib.sha256(b"".join(digests)).hexdigest()
+    return SettingsError(
+        f"the unfinished run in {settings.work} {difference}, or start with --restart to discard what was done"
+    )

@@ -1,9 +1,9 @@
-"""Which engines read the notes of a run, where there is one for each of several languages.
+"""The engines of a run that reads several languages.
 
     suited_engines(settings, roster)      {"es": (Path("spanish.zip"), digest), ...}
 
-An engine that cannot do what is asked, as it lacks a label of a list or a column, is left out, and one warning says so
-of all such: the notes in their languages are then held back by the language gate of the run's first engine.
+An engine that lacks a label of a list or a column is left out, with one warning for all of these: the language gate of
+the run's first engine then holds back the notes in their languages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.settings import RunSettings
-from phistack.ensemble.batch.workers.job import suited_deidentifier
+from phistack.ensemble.batch.workers.job import Bundle, suited_deidentifier
 from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 from phistack.ensemble.stacking.known.roster import Roster
@@ -22,7 +22,7 @@ from phistack.features.errors import SettingsError
 _LOG = logging.getLogger("phistack")
 
 
-def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, tuple[Path, str]]:
+def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, Bundle]:
     """Language -> the bundle that reads the notes in it, and its digest.
 
     :param settings: with all columns.
@@ -35,7 +35,7 @@ def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, tu
     }
     left_out = {language: objection for language, objection in objections.items() if objection}
     if left_out:
-        # All that follows the first reason are the labels that there are.
+        # The list of known labels follows the first reason.
         reason = next(iter(left_out.values())).partition("; ")[0]
         _LOG.warning("notes in %s will be held back, as their engines do not suit: %s", ", ".join(left_out), reason)
     return {

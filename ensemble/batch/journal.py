@@ -4,8 +4,8 @@
         journal.add(chunk_number, DoneChunk(...), entries)     one transaction
         journal.done(chunk_number)                             what was added, or nothing
 
-It is written with a write-ahead log, so that it is whole after a process or a machine died; what the last moments
-before that added may be missing, and is then done again. It holds numbers and hashes, never text.
+Its write-ahead log keeps it whole when a process or a machine dies; what the last moments before added may be missing,
+and is then done again. It holds numbers and hashes, never text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.features.errors import StorageError
 
 GO_ON = "if the disk is full, free space on it, and start again: the run goes on where it stopped"
-"""What to do where the disk refuses a file of an unfinished run."""
+"""The advice if the disk refuses a file of an unfinished run."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -110,7 +110,7 @@ class Journal:
             database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value, sort_keys=True)))
 
     def begin(self, number: int) -> int:
-        """A chunk is begun; :returns: how often it was before, without being done."""
+        """Count a start of a chunk; :returns: how often it began before without being done."""
         with self._transaction() as database:
             found = database.execute("SELECT times FROM begun WHERE number = ?", (number,)).fetchone()
             times = int(found[0]) if found else 0
@@ -118,7 +118,7 @@ class Journal:
         return times
 
     def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, HashedIdentifier]]) -> None:
-        """A chunk is done.
+        """Add a chunk that is done.
 
         :param entries: the hash of a patient and an entry of the register, for each identifier.
         """
@@ -138,7 +138,7 @@ class Journal:
         return DoneChunk(*row) if row else None
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Chunks must be done again; what they add to the register can be anywhere, so all is searched again."""
+        """Have chunks done again; as their identifiers can be in any note, all outputs are searched again."""
         with self._transaction() as database:
             database.executemany("DELETE FROM chunks WHERE number = ?", [(number,) for number in numbers])
             database.execute("DELETE FROM searches")
@@ -149,7 +149,7 @@ class Journal:
             return [row[0] for row in self._database.execute("SELECT number FROM chunks ORDER BY number")]
 
     def totals(self) -> tuple[int, int]:
-        """How many notes the chunks have that are done, and how many of them are in quarantine."""
+        """The number of notes in the chunks that are done, and of those in quarantine."""
         with self._checked():
             query = "SELECT COALESCE(SUM(notes), 0), COALESCE(SUM(quarantined), 0) FROM chunks"
             notes, quarantined = self._database.execute(query).fetchone()
@@ -162,13 +162,13 @@ class Journal:
             return list(self._database.execute(query, (patient,)))
 
     def searched(self, number: int) -> list[tuple[str, str, int]] | None:
-        """What was found when the output of a chunk was searched: label, place and count; None if it was not yet."""
+        """What the search of a chunk's output found: label, place and count; None before the search."""
         with self._checked():
             row = self._database.execute("SELECT counts FROM searches WHERE number = ?", (number,)).fetchone()
         return [(label, place, count) for label, place, count in json.loads(row[0])] if row else None
 
     def add_search(self, number: int, counts: Iterable[tuple[str, str, int]]) -> None:
-        """The output of a chunk was searched."""
+        """Add what the search of a chunk's output found."""
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (number, json.dumps(sorted(counts))))
 
@@ -178,7 +178,7 @@ class Journal:
             database.execute("DELETE FROM review")
 
     def add_review(self, words: Iterable[tuple[str, int, int]]) -> None:
-        """Add words, how often each stood capitalised, and how often like an identifier."""
+        """Add words, how often each was capitalised, and how often it was like an identifier."""
         with self._transaction() as database:
             database.executemany(
                 "INSERT INTO review VALUES (?, ?, ?) ON CONFLICT (word) DO UPDATE SET "

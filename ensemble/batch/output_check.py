@@ -17,7 +17,7 @@ from typing import Any
 from phistack.ensemble.batch.rows import NO_LIMIT, InputFormat, Row, open_format, texts_digest
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.leak_search import LeakSearch
+from phistack.ensemble.batch.workers.identifier_register import LeakSearch
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.tools.progress import meter
 from phistack.features.errors import StorageError

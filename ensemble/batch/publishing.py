@@ -1,5 +1,6 @@
-"""How the results of a run take their places, and what is left of its folder.
+"""The folder of a run: its lock, how its results take their places, and what is left of it.
 
+    with locked(settings.work): ...        a second process that tries the same is refused
     publish(settings, replace=False)       OUT.partial/reports -> OUT.run, OUT.partial/output/OUT -> OUT
     clear(settings.work, all=True)         nothing of the run is left in OUT.partial
 
@@ -9,10 +10,11 @@ the same run had published before, and only if it is still as it was written.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +26,51 @@ from phistack.features.errors import SettingsError, StorageError
 from phistack.features.writing import make_way, refuse_taken
 
 ROSTER_INDEX = "roster.sqlite"
-"""The roster for all workers, in the folder of the unfinished run; it is there while they work only."""
+"""The roster for all workers, in the folder of the unfinished run, while they work."""
 
 _JOURNAL = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
 _STAGED = ("output", "reports", "old")
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which is made if it is missing; the lock ends with the process, however that ends.
+
+    :raises SettingsError: if another process holds it.
+    """
+    while True:
+        # No other user may read it: an unfinished run is as secret as its input.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (folder / "lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SettingsError(f"another run is writing to {folder}; wait until it ends") from None
+            # The run that held it may have finished and removed the file before we had it.
+            if _is_still(folder / "lock", file.fileno()):
+                yield
+                return
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
 def is_published(settings: RunSettings) -> bool:
-    """Whether both results are where they belong, whoever made them."""
+    """Whether both results are in their places, of this run or another."""
     return all(map(os.path.lexists, (settings.target, settings.reports)))
 
 
+def published_summary(settings: RunSettings) -> dict[str, Any] | None:
+    """The summary beside a published output; None if there is none."""
+    return read_summary(settings.reports) if is_published(settings) else None
+
+
 def refuse_changed(settings: RunSettings, summary: Mapping[str, Any]) -> None:
-    """Refuse to take a finished run for done, or to replace it, if anything of it was changed.
+    """Refuse to accept or replace a finished run if anything of it was changed.
 
     :raises SettingsError: naming what.
     """
@@ -54,7 +88,7 @@ def replaces_own(settings: RunSettings, *, published: bool) -> bool:
     :param published: whether it has published anything before.
     :raises SettingsError: if anything else is there, or what was published has been changed.
     """
-    summary = read_summary(settings.reports) if published and is_published(settings) else None
+    summary = published_summary(settings) if published else None
     if summary is None:
         refuse_taken(settings.target, settings.reports)
         return False
@@ -63,7 +97,7 @@ def replaces_own(settings: RunSettings, *, published: bool) -> bool:
 
 
 def publish(settings: RunSettings, *, replace: bool) -> Summary:
-    """Rename reports and output to where they belong, whichever of them are not there yet.
+    """Rename reports and output into their places, unless they already are there.
 
     :param replace: whether what is there is an earlier result of the same run.
     :returns: the summary.
@@ -76,7 +110,10 @@ def publish(settings: RunSettings, *, replace: bool) -> Summary:
     ):
         if staged.exists():
             if replace and os.path.lexists(target):
-                _put_away(target, settings.work / "old")
+                old = settings.work / "old"
+                shutil.rmtree(old, ignore_errors=True)
+                old.mkdir()
+                target.rename(old / target.name)
             make_way(target)
             staged.rename(target)
     for folder in (settings.target.parent, settings.work):
@@ -87,14 +124,8 @@ def publish(settings: RunSettings, *, replace: bool) -> Summary:
     return Summary.from_dict(summary)
 
 
-def _put_away(target: Path, old: Path) -> None:
-    shutil.rmtree(old, ignore_errors=True)
-    old.mkdir()
-    target.rename(old / target.name)
-
-
 def _sync(folder: Path) -> None:
-    """See to it that the renames in a folder are on the disk before what they were renamed from is given up."""
+    """Flush the renames in a folder to the disk, before what is left of their sources is removed."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

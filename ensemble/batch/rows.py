@@ -7,7 +7,7 @@
     Row("line 19", record, digest)                                             no note: passes as it is
 
 Rows are read one at a time, the rows of a chunk are written as bytes, and the chunks of a run are joined into the
-output, of which the same rows can be read again. Annotation in the input is never read or copied, as it quotes PHI.
+output, from which the same rows can be read again. Annotation in the input is never read or copied: it quotes PHI.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _OTHER_ENCODING = re.compile(r"not \S+ at byte")
 
 
 def text_digest(text: str, key: bytes | None) -> str:
-    """SHA-256 of a text as UTF-8, or HMAC-SHA256 under a key, as what is short could be guessed from a plain hash."""
+    """SHA-256 of a text as UTF-8, or HMAC-SHA256 under a key, as short texts could be guessed from a plain hash."""
     content = text.encode("utf-8", "surrogatepass")
     if key is None:
         return sha256(content).hex()
-    # The beginning keeps these apart from all else that the key signs: a note must not be able to say `patient:110`
-    # and so have the secret of that patient's surrogates written into the audit log.
+    # The prefix keeps these apart from all else that the key signs: a note `patient:110` must not have the secret of
+    # that patient's surrogates written into the audit log.
     return hmac.digest(key, b"text:" + content, "sha256").hex()
 
 
@@ -139,7 +139,7 @@ class InputFormat:
             self.columns = Columns(others=dict.fromkeys(self.table.names()[1:], KEEP))
 
     def state(self) -> str:
-        """What changes when somebody changes the input, without reading it: SHA-256 over size and time of its files."""
+        """SHA-256 over the size and time of the input's files, which shows changes without reading them."""
         path = self.found.path
         names = (name for name, kind in self.found.files() if kind == NOTE)
         # A link counts as itself.
@@ -218,7 +218,7 @@ class InputFormat:
         return Row(place, record, record.digest, id, patient, parts, kept)
 
     def _problem(self, record: Record) -> str:
-        """Why values of their own names and types cannot be treated as is asked; empty if they can."""
+        """Why the values of a JSON line cannot be treated as asked; empty if they can."""
         columns, values = self.columns, record.values or {}
         texts = [values[name] for name in columns.texts if name in values]
         if not texts or not all(isinstance(text, str | None) for text in texts):
@@ -264,7 +264,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
 
 
 def refuse_other_ending(form: InputFormat, target: Path) -> None:
-    """Refuse an output with the file ending of another table format, as it would not be read as what it is.
+    """Refuse an output with the file ending of another table format.
 
     :raises SettingsError: with the format that it would have.
     """
@@ -275,7 +275,7 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
 
 
 def _check_encoding(encoding: str) -> None:
-    """Refuse what is neither UTF-8 nor one byte a character with ASCII as its first half."""
+    """Refuse what is neither UTF-8 nor a single-byte encoding that begins with ASCII."""
     try:
         single = len("\u00e9\u20ac".encode().decode(encoding, "replace")) == 5
         ascii_first = bytes(range(128)).decode(encoding) == bytes(range(128)).decode("ascii")

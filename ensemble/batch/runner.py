@@ -8,9 +8,9 @@
     report     audit log, quarantine, review list, summary
     publish    two renames: reports, then the output
 
-Whatever interrupts it, the next start with the same settings goes on, and the output is the same byte for byte. Where
-notes are held back for a reason that may pass, the unfinished run is kept beside the output, and the next start tries
-these notes again and puts all together anew.
+After any interruption, the next start with the same settings goes on, and the output is the same byte for byte. If
+notes are held back for a transient reason, the unfinished run is kept beside the output, and the next start tries these
+notes again and puts the output together anew.
 """
 
 from __future__ import annotations
@@ -39,22 +39,21 @@ from phistack.ensemble.batch.continuing import (
 )
 from phistack.ensemble.batch.engine_choice import suited_engines
 from phistack.ensemble.batch.journal import Journal
-from phistack.ensemble.batch.lock import locked
 from phistack.ensemble.batch.output_check import check_output
-from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, publish, remove, replaces_own
+from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, locked, publish, remove, replaces_own
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
 from phistack.ensemble.batch.rows import InputFormat, open_format, refuse_other_ending
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.job import Job, NoteInput
+from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from phistack.ensemble.tools.progress import meter
 
-Engines = Mapping[str, tuple[Path, str]]
-"""Language -> the bundle that reads the notes in it, and its digest."""
+Engines = Mapping[str, Bundle]
+"""Language -> the bundle that reads the notes in it."""
 
 _LOG = logging.getLogger("phistack")
 _MANY = 1000
@@ -85,7 +84,7 @@ def deidentify(settings: RunSettings) -> Summary:
     with locked(settings.work):
         if settings.restart and not is_published(settings):
             clear(settings.work)
-        # Ages count in one year for the whole run, also where it goes on after New Year.
+        # Ages count to one year in the whole run, even if it goes on after New Year.
         settings = replace(settings, policy=settings.policy.in_year(year_begun(settings)))
         fingerprint["present year"] = settings.policy.options.present_year
         try:
@@ -100,7 +99,7 @@ def deidentify(settings: RunSettings) -> Summary:
 
 
 def _roster(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Roster | None:
-    """The roster, if there is one; what is wrong with it is said before anything is begun."""
+    """The roster, checked before the run begins; None without one."""
     if settings.known is None:
         return None
     roster = kept_open(settings.known.resolve(), digest, settings.key, None)
@@ -113,7 +112,7 @@ def _roster(settings: RunSettings, form: InputFormat, digest: str, labels: Seque
 
 
 def _with_columns(settings: RunSettings, form: InputFormat, labels: Sequence[str]) -> RunSettings:
-    """The settings with the columns that are there; says so where none names the patient."""
+    """The settings with the columns of the input; a warning if none names the patient."""
     columns = form.find_columns(keyed=settings.key is not None)
     form.refuse_other_encoding()
     if columns is None:
@@ -180,7 +179,7 @@ def _work(
 
 @contextmanager
 def _shared_roster(settings: RunSettings, digest: str) -> Iterator[Path | None]:
-    """The roster as a file that all workers of this machine read; nothing where this process is the only one."""
+    """The roster as a file that all workers of this machine read; None if this process is the only worker."""
     if settings.known is None or (settings.jobs == 1 and not settings.cluster):
         yield None
         return
@@ -194,9 +193,9 @@ def _shared_roster(settings: RunSettings, digest: str) -> Iterator[Path | None]:
 
 
 def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Workers, suspects: frozenset[int]) -> int:
-    """Do the chunks that are not done; :returns: how many notes that were.
+    """Do the chunks that are not done; :returns: their number of notes.
 
-    :param suspects: chunks with a note that may have killed its process, so that they have a process of their own.
+    :param suspects: chunks with a note that may have killed its process; they get an isolated process.
     """
     digests = hashlib.sha256()
     n_chunks = n_notes = 0

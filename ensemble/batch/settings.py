@@ -1,4 +1,4 @@
-"""What a run is asked to do, and where its files are.
+"""The settings of a run, and the places of its files.
 
 settings = RunSettings(Path("notes.jsonl"), Path("out.jsonl"), Path("engine"), Policy.named("safe-harbor"))
 settings.work        out.jsonl.partial, while the run is not finished
@@ -35,24 +35,24 @@ class RunSettings:
     :param source: the input, a file or folder.
     :param target: the output, of the same form; it must not be there.
     :param model: the bundle.
-    :param by_language: ISO 639-1 code -> the bundle that reads the notes in it, in the place of `model`.
+    :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
     :param policy: what to do with each label.
     :param key: the secret of surrogates and seals; at least 16 bytes.
-    :param form: of the input; empty to look.
+    :param form: of the input; empty to recognise it.
     :param form_settings: how to read it.
     :param struck: folded words to be removed everywhere.
-    :param options: of the engine, but for the roster.
-    :param known: a roster of what is known of the patients.
+    :param options: of the engine, without the roster.
+    :param known: a roster of the patients.
     :param unmatched_roster: whether to go on although the roster has the patient of no note.
-    :param timeout: seconds for a note, for each 100,000 characters begun; 0 for no limit.
+    :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
-    :param hide_ids: whether reports name notes by HMACs of their ids, for which a key is needed.
+    :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
     :param restart: throw away what an unfinished run has done.
     :param load: makes an engine from the path of a bundle.
-    :raises SettingsError: if the time limit is no number of seconds, ids are to be hidden without a key, or input and
-        output are the same or inside each other.
+    :raises SettingsError: if the time limit is not a number of seconds, ids are to be hidden without a key, or input
+        and output are the same or inside each other.
     """
 
     source: Path

@@ -1,4 +1,4 @@
-"""The files of an unfinished run: for each chunk its part of the output, and the facts on its notes.
+"""The files of an unfinished run: each chunk's part of the output, and the facts on its notes.
 
     OUT.partial/lock                  held while a process works on the run
     OUT.partial/journal.sqlite        which chunks are done
@@ -6,8 +6,8 @@
     OUT.partial/output/OUT            the output, put together when all chunks are done
     OUT.partial/reports/              the reports, likewise
 
-A file appears by renaming, so it is there whole or not at all; what a power failure may still take is noticed by its
-checksum in the journal, and done again.
+A file appears by renaming, so it is there whole or not at all; losses by a power failure show in the checksums of the
+journal, and those chunks are done again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Store:
         self.journal.add(chunk.number, done, self._entries(outcomes))
 
     def _encoded(self, outcomes: Sequence[Outcome]) -> bytes:
-        """The rows that have a text or need none; one that the form cannot write gets a problem."""
+        """The rows that come out; a row that the form cannot write gets a problem."""
         try:
             return self._encode(outcomes)
         except (UnicodeEncodeError, CorpusError):
@@ -113,11 +113,6 @@ class Store:
             return False
         return done is not None and found == (done.data, done.records)
 
-    def data(self) -> Iterator[bytes]:
-        """The output's part of each chunk, in order."""
-        for number in self.journal.numbers():
-            yield self._path(number).with_suffix(".data").read_bytes()
-
     def records(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         """The number of each chunk, and the facts on each of its notes, in order."""
         for number in self.journal.numbers():
@@ -133,7 +128,8 @@ class Store:
         shutil.rmtree(folder, ignore_errors=True)
         with refused_by_disk(folder / name, GO_ON):
             folder.mkdir()
-            self.form.table.assemble(self.data(), folder / name)
+            parts = (self._path(number).with_suffix(".data").read_bytes() for number in self.journal.numbers())
+            self.form.table.assemble(parts, folder / name)
         return folder / name
 
     def _path(self, number: int) -> Path:

@@ -1,13 +1,9 @@
 """The commands of `phistack`, a file for each group of them.
 
-corpora       synthesize, convert, egofy, pseudonymise, vectors, language-model
-splitting     split
-engines       demo, train, annotate, explain, rules
-shipped       engines
-patterns      patterns
-scores        evaluate, compare, baseline, errors, frontier
-annotation    agreement, causes, reader-test
-experiments   ablate, curve, transfer, tune, reproduce
+corpora       synthesize, convert, split, pseudonymise, vectors, language-model
+engines       demo, train, annotate, explain, rules, patterns, engines
+scores        evaluate, compare, agreement, errors, frontier
+experiments   ablate, curve, transfer, tune
 batch         deidentify, audit
 
 `app` lists them and runs them by way of `wrapper`. Options that several commands take are in `options`, those that go

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
+from phistack.ensemble.command_line.choices import FORMATS, one_of
 from phistack.ensemble.command_line.config import ConfigOption, merged
 from phistack.ensemble.command_line.groups import EngineUseOptions
 from phistack.ensemble.command_line.options import (
-    ColumnOption,
-    FormOption,
     IdColumnOption,
     JobsOption,
     KeyOption,
@@ -45,14 +44,23 @@ def deidentify(
     key_file: KeyOption = None,
     use: EngineUseOptions,
     strike: Annotated[Path | None, option("Words to be removed everywhere.")] = None,
-    form: FormOption = "",
+    form: Annotated[
+        str, option(f"Format of IN: {one_of(FORMATS)}; default: recognised.", "--from", "--form", names=FORMATS)
+    ] = "",
     id_column: IdColumnOption = "id",
     text_column: Annotated[
         list[str] | None,
         option("Column with the text of the note; may be repeated.", metavar="<str>", show_default="text"),
     ] = None,
     patient_column: PatientColumnOption = "group",
-    column: ColumnOption = None,
+    column: Annotated[
+        list[str] | None,
+        option(
+            "For each column but the text: keep, remove, redact (read it), pseudonym (a code; needs a key), or what "
+            "all of it is: NAME, DATE, ID, CONTACT, LOCATION, AGE or a label of the engine.",
+            metavar="NAME=TREATMENT",
+        ),
+    ] = None,
     encoding: Annotated[str, option("Encoding of text, brat, CoNLL and CSV files.")] = "utf-8",
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
@@ -65,7 +73,7 @@ def deidentify(
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
     from phistack.ensemble.batch.commands import key_from, policy_from
-    from phistack.ensemble.batch.reports.terminal_summary import done, held_back
+    from phistack.ensemble.batch.reports.shown_summary import done, held_back
     from phistack.ensemble.batch.settings import read_struck
 
     if "-" in (str(source), str(out)):

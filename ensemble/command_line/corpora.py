@@ -1,17 +1,20 @@
-"""Commands that make notes or change their form, and that learn from unannotated ones."""
+"""Commands that make, convert and split corpora, and that learn from unannotated notes."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from phistack.ensemble.command_line.choices import FORMATS, one_of
 from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions
 from phistack.ensemble.command_line.options import (
+    FORMATS_OF_SPANS,
     AnnotatedFormatOption,
     ConvertedFormatOption,
     CorpusArgument,
+    GroupByOption,
     KeyOption,
     LanguageOption,
     MapLabelsOption,
@@ -22,22 +25,25 @@ from phistack.ensemble.command_line.options import (
     SourceArgument,
     StrategyOption,
     SubstituteOption,
-    SynthesisedFormatOption,
     TargetArgument,
     option,
 )
-from phistack.ensemble.command_line.output import say, say_remarks, say_where, warn
+from phistack.ensemble.command_line.output import n_spans, say, say_remarks, say_where, warn
+from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
-
-if TYPE_CHECKING:
-    from phistack.ensemble.tasks.pseudonyms import PseudonymousCorpus
 
 
 def synthesize(
     out: TargetArgument,
     documents: Annotated[int, option("How many notes.", min=1)] = 100,
-    to: SynthesisedFormatOption = "",
+    to: Annotated[
+        str,
+        option(
+            f"{one_of(FORMATS_OF_SPANS)}; default: by the file ending of OUT, or i2b2 (brat in other languages).",
+            names=FORMATS_OF_SPANS,
+        ),
+    ] = "",
     seed: SeedOption = 0,
     language: Annotated[
         str, option("en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
@@ -91,6 +97,44 @@ def convert(
     say_where(corpus.documents, out)
 
 
+def split(
+    corpus: CorpusArgument,
+    out: NewFolderArgument,
+    *,
+    parts: Annotated[
+        str, option("The parts and their shares, which sum to 1, or 100.", metavar="NAME=SHARE,...")
+    ] = USUAL,
+    by: Annotated[str, option(f"{one_of(UNITS)}: what is never divided between parts.", names=UNITS)] = PATIENT,
+    group_by: GroupByOption = "",
+    stratify: Annotated[bool, option("Give each part its share of the spans of each label.", "--stratify")] = False,
+    to: Annotated[str, option(f"Format of the parts: {one_of(FORMATS)}; default: that of CORPUS.", names=FORMATS)] = "",
+    seed: SeedOption = 0,
+    corpora: CorpusOptions,
+) -> None:
+    """Split an annotated corpus into parts to train, validate and test on; each note is in one of them."""
+    from phistack.ensemble.stacking.folds import labels_in_one_part, patients_in_several, patients_of
+    from phistack.ensemble.tasks.splits import shares_of, write_parts
+    from phistack.ensemble.tasks.splits import split as split_corpus
+    from phistack.features.formats.corpora import input_path
+    from phistack.features.writing import refuse_taken
+
+    refuse_taken(out)
+    shares = shares_of(parts)
+    notes = corpora.read(input_path(corpus))
+    format = to or corpora.reading.reader.format_of(input_path(corpus))
+    made = split_corpus(notes, shares, by=by, group_by=group_by, stratify=stratify, seed=seed)
+    places = write_parts(made, out, format=format, packed=corpus.suffix.lower() == ".gz")
+    say_remarks(notes)
+    for name, part in made.items():
+        n_patients, n_phi = len(patients_of(part)), n_spans(part.documents)
+        say(f"{name}: {len(part)} notes of {n_patients} patients with {n_phi} PHI are in {places[name]}")
+    warn({what: count for what, count in (
+        ("patients with notes in more than one part, so an engine knows them before it is tested",
+         patients_in_several(made.values())),
+        ("labels that only one part has", len(labels_in_one_part(part.documents for part in made.values()))),
+    ) if count})  # fmt: skip
+
+
 def pseudonymise(
     corpus: CorpusArgument,
     out: TargetArgument,
@@ -131,7 +175,12 @@ def pseudonymise(
         write_corpus(made.result.corpus, out, format=format)
     say_remarks(notes)
     say_where(made.result.corpus.documents, out)
-    warn(_warnings(made))
+    warn({what: count for what, count in (
+        ("tags in place of surrogates, for a person to rewrite (see --review)", len(made.result.tags)),
+        ("places with unmarked PHI of the patient (see --review)", made.n_still_there),
+        ("spans that were removed with their text", made.result.removed),
+        ("notes without any PHI marked, which are unchanged", made.n_unmarked),
+    ) if count})  # fmt: skip
 
 
 def vectors(
@@ -193,13 +242,3 @@ def language_model(
     if "perplexity" in models.trained:
         say(f"perplexity on every twentieth note, which was held out: {models.trained['perplexity']:.2f}")
     say("what they predict may be text of the notes: protect them as you protect the notes")
-
-
-def _warnings(made: PseudonymousCorpus) -> dict[str, int]:
-    counts = {
-        "tags in place of surrogates, for a person to rewrite (see --review)": len(made.result.tags),
-        "places with unmarked PHI of the patient (see --review)": made.n_still_there,
-        "spans that were removed with their text": made.result.removed,
-        "notes without any PHI marked, which are unchanged": made.n_unmarked,
-    }
-    return {what: count for what, count in counts.items() if count}

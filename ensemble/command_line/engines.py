@@ -1,36 +1,39 @@
-"""Commands that train an engine, use it and look into it."""
+"""Commands that train, use, list and explain engines, and check patterns."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line.choices import ENGINES, completing_paths
 from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
     AnnotatedFormatOption,
     BundleArgument,
     CorpusArgument,
     JobsOption,
+    JsonOption,
+    LanguageOption,
     ModelChoiceOption,
-    NewModelOption,
-    PageOption,
     SeedOption,
     SeedsOption,
     SourceArgument,
     TargetArgument,
-    TextOption,
     argument,
     option,
 )
 from phistack.ensemble.command_line.output import (
     console,
     fail_for,
+    print_tables,
     report_misaligned_spans,
     say,
     say_remarks,
     say_written,
     tell_reliability,
     warn,
+    write_figures,
 )
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
@@ -50,7 +53,7 @@ def demo(
 
 def train(
     corpus: CorpusArgument,
-    model: NewModelOption,
+    model: Annotated[Path, option("The bundle to make: a folder, or a file .zip.")],
     *,
     budget: Annotated[
         float | None, option("Keep the best submodels that are this fast on one core.", metavar="NOTES_PER_SECOND")
@@ -77,8 +80,7 @@ def train(
         seeds=seeds, resampling=chance.resampling(),
     )  # fmt: skip
     warn(done.warnings)
-    for table in (report.summary(), *(report.details() if details else [])):
-        console().print(table.rich())
+    print_tables([report.summary(), *(report.details() if details else [])])
     if details:
         for sentence in report.sentences:
             say(sentence)
@@ -119,8 +121,8 @@ def explain(
     source: Annotated[Path, argument("FILE", "A note or corpus, or - for standard input.")],
     *,
     model: ModelChoiceOption = None,
-    html: PageOption = None,
-    text: TextOption = False,
+    html: Annotated[Path | None, option("Write a page, which shows the text of the notes.")] = None,
+    text: Annotated[bool, option("Show the text of the spans.", "--text")] = False,
     use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
@@ -155,3 +157,63 @@ def rules(
         say(f"the rules were written to {write}")
     else:
         print_rules(model, console(), submodel=submodel, score_on=score, reader=reading.reader)
+
+
+def patterns(
+    action: Annotated[str, argument("check", "What to do.")],
+    file: Annotated[Path, argument("FILE", "A TOML file of patterns.")],
+    *,
+    on: Annotated[Path | None, option("Notes to search for matches.", metavar="NOTES")] = None,
+    text: Annotated[bool, option("Show the text of the matches.", "--text")] = False,
+    language: LanguageOption = "",
+    reading: ReadingOptions,
+) -> None:
+    """Check that your own patterns can be used and are not too slow, and show where they match."""
+    from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
+    from phistack.submodels.regex.pattern_files import user_patterns
+
+    if action != "check":
+        raise SettingsError(f"patterns can only check a file, not {action}; give patterns check FILE")
+    own = user_patterns(file)
+    if on is not None:
+        notes = reading.reader.read(on, accept_unknown_labels=True, language=language)
+        matches = pattern_matches(own, notes.documents, language or notes.label_set.language)
+        console().print(matches_table(matches, show_text=text))
+        for sentence in counts_of(own, matches):
+            say(sentence)
+    say(f"the patterns of {file} can be used: {', '.join(pattern.name for pattern in own)}")
+
+
+_NAME = argument(
+    "NAME", "Print the model card of this one; your own bundles have one too.",
+    parser=bundle_path, autocompletion=completing_paths(ENGINES),
+)  # fmt: skip
+
+
+def engines(
+    model: Annotated[Path | None, _NAME] = None,
+    details: Annotated[bool, option("Show submodels, sources and figures on other notes too.", "--details")] = False,
+    json_file: JsonOption = None,
+) -> None:
+    """List the engines that ship, with their figures, or print the model card of one."""
+    from phistack.ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
+
+    if model is not None:
+        if json_file:
+            raise SettingsError("--json writes the figures of all engines that ship; leave the name out")
+        say(card_of(model).rstrip())
+        return
+    found = facts_of_shipped()
+    write_figures(json_file, [engine.to_dict() for engine in found])
+    if not found:
+        say("no engine ships with this phistack; train your own: phistack train CORPUS --model BUNDLE")
+        return
+    console().print(shipped_table(found).rich())
+    if details:
+        if any(engine.measured_elsewhere for engine in found):
+            console().print(elsewhere_table(found).rich())
+        for engine in found:
+            sources = f", trained on {engine.sources}" if engine.sources else ""
+            say(f"{engine.name}: {', '.join(engine.submodels)}{sources}")
+    more = "" if details else "--details shows more of all; "
+    say(f"{more}phistack engines NAME prints the model card of one")

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
-from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, completing, one_of
+from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, one_of
 from phistack.ensemble.command_line.groups import ResamplingOptions, TrainingOptions
 from phistack.ensemble.command_line.options import (
     CorpusArgument,
@@ -18,8 +16,10 @@ from phistack.ensemble.command_line.options import (
     SeedsOption,
     StackOption,
     TestOption,
+    argument,
+    option,
 )
-from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
+from phistack.ensemble.command_line.output import names_of, print_tables, say, say_remarks
 from phistack.ensemble.command_line.scores import command_given
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.progress import stage
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
 
-_KEPT = "what submodels proposed is kept in {}, for the same command again; remove it when you no longer need it"
 _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
@@ -39,7 +38,7 @@ def ablate(
     out: OutOption,
     *,
     test: TestOption = None,
-    groups: Annotated[bool, typer.Option("--groups", help="Leave out feature groups too, and train again.")] = False,
+    groups: Annotated[bool, option("Leave out feature groups too, and train again.", "--groups")] = False,
     seeds: SeedsOption = 1,
     criterion: CriterionOption = "strict",
     chance: ResamplingOptions,
@@ -62,21 +61,14 @@ def curve(
     out: OutOption,
     *,
     test: TestOption = None,
-    by: Annotated[
-        str, typer.Option(help=f"{one_of(DRAWN)}: what grows.", autocompletion=completing(DRAWN))
-    ] = "patients",
+    by: Annotated[str, option(f"{one_of(DRAWN)}: what grows.", names=DRAWN)] = "patients",
     shares: Annotated[
         str | None,
-        typer.Option(
-            help="Percentages of the training patients or sentences.",
-            show_default="10,20,30,40,50,60,70,80,90,100",
-        ),
+        option("Percentages of the training patients or sentences.", show_default="10,20,30,40,50,60,70,80,90,100"),
     ] = None,
-    sizes: Annotated[
-        str, typer.Option(help="In place of --shares, how many patients or sentences.", show_default=False)
-    ] = "",
-    samples: Annotated[int, typer.Option(help="Random orders of them; an interval takes 5 runs in all.", min=1)] = 5,
-    runs: Annotated[int, typer.Option(help="Trainings on each sample, from other random starts.", min=1)] = 1,
+    sizes: Annotated[str, option("In place of --shares, how many patients or sentences.")] = "",
+    samples: Annotated[int, option("Random orders of them; an interval takes 5 runs in all.", min=1)] = 5,
+    runs: Annotated[int, option("Trainings on each sample, from other random starts.", min=1)] = 1,
     stack: StackOption = True,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
@@ -112,11 +104,11 @@ def _numbers(option: str, text: str, what: str, example: str) -> tuple[int, ...]
 
 
 def transfer(
-    corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Two corpora or more.")],
+    corpora: Annotated[list[Path], argument("CORPUS...", "Two corpora or more.")],
     out: OutOption,
     *,
     pooled: Annotated[
-        bool, typer.Option("--pooled", help="Train on all corpora but one too, for each, and on all together.")
+        bool, option("Train on all corpora but one too, for each, and on all together.", "--pooled")
     ] = False,
     map_labels: MapLabelsOption = "",
     stack: StackOption = True,
@@ -145,22 +137,18 @@ def transfer(
 def tune(
     corpus: CorpusArgument,
     out: OutOption,
-    submodel: Annotated[
-        str, typer.Option(help="The submodel whose settings to search.", autocompletion=completing(SUBMODELS))
-    ],
+    submodel: Annotated[str, option("The submodel whose settings to search.", names=SUBMODELS)],
     space: Annotated[
         str,
-        typer.Option(
+        option(
+            f"A TOML file with the ranges of its settings; {one_of(SPACES)} is one of a paper.",
             metavar="FILE",
-            help=f"A TOML file with the ranges of its settings; {one_of(SPACES)} is one of a paper.",
-            autocompletion=completing(SPACES),
-            show_default=False,
+            names=SPACES,
         ),
     ],
     *,
     trials: Annotated[
-        int | None,
-        typer.Option(help="How many settings are drawn at random.", min=1, show_default="20, or as FILE says"),
+        int | None, option("How many settings are drawn at random.", min=1, show_default="20, or as FILE says")
     ] = None,
     criterion: CriterionOption = "strict",
     training: TrainingOptions,
@@ -175,19 +163,14 @@ def tune(
 
         ranges = SearchSpace.named(space)
         notes, _, settings = _read(training, corpus, None)
-    kept = _kept(training, out)
+    kept = training.cache or out.with_name(f"{out.name}.folds")
     results = _write(out, lambda: tune(
         notes, settings, submodel, ranges, trials=trials, criterion=criterion, jobs=training.jobs, cache=kept,
     ), pictures=False)  # fmt: skip
     if results.best.number == 0:
         say(f"no trial is better than the settings of {submodel} as they are")
     say(f"train with the best settings: phistack train CORPUS --model BUNDLE --config {out / 'settings.toml'}")
-    say(_KEPT.format(kept))
-
-
-def _kept(training: TrainingOptions, out: Path) -> Path:
-    """Where long searches keep the predictions of folds: in the cache that is given, or beside the output."""
-    return training.cache or out.with_name(f"{out.name}.folds")
+    say(f"what submodels proposed is kept in {kept}, for the same command again; remove it when you no longer need it")
 
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
@@ -195,7 +178,6 @@ def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -
     from phistack.ensemble.experiments.results import write_results
 
     results = write_results(out, measure, pictures=pictures, command=command_given())
-    for table in results.tables().values():
-        console().print(table.rich())
+    print_tables(results.tables().values())
     say(f"figures, tables and {'pictures' if pictures else 'settings'} are in {out}")
     return results

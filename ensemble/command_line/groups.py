@@ -18,29 +18,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import UNITS, one_of
+from phistack.ensemble.command_line.choices import (
+    FORMATS,
+    LABEL_SETS,
+    OTHER_LANGUAGES,
+    PRESETS,
+    RECALLS,
+    SUBMODELS,
+    UNITS,
+    one_of,
+)
 from phistack.ensemble.command_line.options import (
-    AlwaysOption,
-    CascadeOption,
-    FromOption,
     GroupByOption,
     IdColumnOption,
     JobsOption,
-    KnownOption,
-    LabelSetOption,
     LanguageOption,
-    NeverOption,
-    OtherLanguagesOption,
     PatientColumnOption,
     PatternsOption,
-    PresetOption,
-    RecallOption,
-    ShufflesOption,
-    SubmodelsOption,
     SubsetOption,
-    TextColumnOption,
-    UnknownLabelsOption,
-    UnmatchedRosterOption,
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -60,9 +55,11 @@ if TYPE_CHECKING:
 class ReadingOptions:
     """How notes are read."""
 
-    from_format: FromOption = ""
+    from_format: Annotated[
+        str, option(f"Format of the notes: {one_of(FORMATS)}; default: recognised.", "--from", names=FORMATS)
+    ] = ""
     id_column: IdColumnOption = "id"
-    text_column: TextColumnOption = "text"
+    text_column: Annotated[str, option("Column with the text, in JSONL, CSV or Parquet.")] = "text"
     patient_column: PatientColumnOption = "group"
 
     @property
@@ -78,8 +75,12 @@ class ReadingOptions:
 class CorpusOptions:
     """How annotated notes are read."""
 
-    label_set: LabelSetOption = ""
-    accept_unknown_labels: UnknownLabelsOption = False
+    label_set: Annotated[
+        str, option(f"A TOML file, or {one_of(LABEL_SETS)}; default: recognised.", names=LABEL_SETS)
+    ] = ""
+    accept_unknown_labels: Annotated[
+        bool, option("Accept labels that the label set does not have.", "--accept-unknown-labels")
+    ] = False
     reading: ReadingOptions = ReadingOptions()
 
     def read(self, path: Path, label_set: LabelSet | None = None, *, language: str = "") -> Corpus:
@@ -100,14 +101,36 @@ class CorpusOptions:
 class EngineUseOptions:
     """How an engine reads, and what the user knows better."""
 
-    known: KnownOption = None
-    unmatched_roster: UnmatchedRosterOption = False
-    always: AlwaysOption = None
-    never: NeverOption = None
+    known: Annotated[
+        Path | None,
+        option(
+            "A roster (CSV, JSONL, Parquet) of what is known of each patient: names, birth date, numbers, address.",
+            metavar="FILE",
+        ),
+    ] = None
+    unmatched_roster: Annotated[
+        bool, option("Go on although the roster has the patient of no note.", "--unmatched-roster")
+    ] = False
+    always: Annotated[Path | None, option("List of phrases that are PHI, under lines such as [HOSPITAL].")] = None
+    never: Annotated[Path | None, option("List of phrases that are not PHI, one on each line.")] = None
     patterns: PatternsOption = None
-    cascade: CascadeOption = True
-    recall: RecallOption = "balanced"
-    other_languages: OtherLanguagesOption = "replace"
+    cascade: Annotated[
+        bool, option("Let slow submodels read only lines in which others leave doubt.", "--cascade/--no-cascade")
+    ] = True
+    recall: Annotated[
+        str,
+        option(
+            f"{one_of(RECALLS)}: high misses less and marks more that is not PHI; MODEL_CARD.md has the figures.",
+            names=RECALLS,
+        ),
+    ] = "balanced"
+    other_languages: Annotated[
+        str,
+        option(
+            f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.",
+            names=OTHER_LANGUAGES,
+        ),
+    ] = "replace"
 
     @property
     def options(self) -> EngineOptions:
@@ -158,9 +181,11 @@ _SETTINGS = option(
 class TrainingOptions:
     """How corpora are read and engines are trained on them; options go before file, preset and defaults."""
 
-    preset: PresetOption = ""
+    preset: Annotated[str, option(f"The settings of a published system: {one_of(PRESETS)}.", names=PRESETS)] = ""
     config: Annotated[Path | None, _SETTINGS] = None
-    submodels: SubmodelsOption = ""
+    submodels: Annotated[
+        str, option(f"Names separated by commas: {', '.join(SUBMODELS)}.", names=SUBMODELS, after=",")
+    ] = ""
     language: LanguageOption = ""
     folds: Annotated[int | None, option("Number of folds for out-of-fold prediction.", show_default="5")] = None
     group_by: GroupByOption = ""
@@ -229,7 +254,7 @@ class IntervalOptions:
 class ResamplingOptions(IntervalOptions):
     """How intervals and p-values are drawn."""
 
-    shuffles: ShufflesOption = 9_999
+    shuffles: Annotated[int, option("Number of shuffles of the paired randomisation.", min=1)] = 9_999
 
     def resampling(self, seed: int = 0) -> Resampling:
         """The options as a value; :raises SettingsError: for another unit."""

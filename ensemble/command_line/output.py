@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, NoReturn
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 from phistack.features.shown import explained, shown_id
+from phistack.features.writing import write_new
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from phistack.ensemble.bundles.language_choice import ChosenEngine
+    from phistack.ensemble.evaluation.tables import Table
     from phistack.features.documents import Corpus, Document
 
 
@@ -33,10 +35,7 @@ def say_written(n_notes: int, n_phi: int, path: Path) -> None:
     is_stream = str(path) == "-"
     place = "on standard output" if is_stream else f"in {path}"
     noun, is_or_are = ("note", "is") if n_notes == 1 else ("notes", "are")
-    print(
-        f"{n_notes} {noun} with {n_phi} PHI {is_or_are} {place}",
-        file=sys.stderr if is_stream else sys.stdout,
-    )
+    print(f"{n_notes} {noun} with {n_phi} PHI {is_or_are} {place}", file=sys.stderr if is_stream else sys.stdout)
 
 
 def say_remarks(corpus: Corpus) -> None:
@@ -72,17 +71,13 @@ def choose_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -
     """
     if model is not None:
         return model, {}
-    chosen = _chosen(sample)
-    others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
-    print(f"engine: {chosen.reason}{others}; --model names one for all", file=sys.stderr)
-    return chosen.path, chosen.by_language
-
-
-def _chosen(sample: Callable[[int], Iterable[str]]) -> ChosenEngine:
     with stage("looking in what language the notes are"):
         from phistack.ensemble.bundles.language_choice import MOST_NOTES, engine_for
 
-        return engine_for(sample(MOST_NOTES))
+        chosen = engine_for(sample(MOST_NOTES))
+    others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
+    print(f"engine: {chosen.reason}{others}; --model names one for all", file=sys.stderr)
+    return chosen.path, chosen.by_language
 
 
 def tell_reliability(model: Path) -> None:
@@ -128,6 +123,18 @@ def console() -> Console:
             raise BrokenPipeError
 
     return Piped(width=None if sys.stdout.isatty() else 120)
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables, one below the other."""
+    for table in tables:
+        console().print(table.rich())
+
+
+def write_figures(path: Path | None, figures: object) -> None:
+    """Write figures as JSON into a new file, if one was named."""
+    if path:
+        write_new(path, json.dumps(figures, indent=2, ensure_ascii=False) + "\n")
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

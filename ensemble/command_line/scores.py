@@ -1,4 +1,4 @@
-"""Commands that measure."""
+"""Commands that measure engines, and compare what systems or people marked."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from phistack.ensemble.command_line.groups import CorpusOptions, IntervalOptions, ResamplingOptions
 from phistack.ensemble.command_line.options import (
@@ -19,10 +17,21 @@ from phistack.ensemble.command_line.options import (
     JsonOption,
     LatexOption,
     ModelOption,
+    PlacesOption,
     SeedOption,
+    SheetOption,
     SubsetOption,
+    argument,
+    option,
 )
-from phistack.ensemble.command_line.output import console, names_of, say, say_remarks
+from phistack.ensemble.command_line.output import (
+    console,
+    names_of,
+    print_tables,
+    say,
+    say_remarks,
+    write_figures,
+)
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.writing import refuse_taken, write_new
 
@@ -37,16 +46,11 @@ def command_given() -> str:
 
 def evaluate(
     gold: GoldArgument,
-    system: Annotated[
-        Path, typer.Argument(metavar="SYSTEM", help="The same notes as a system annotated them.", show_default=False)
-    ],
+    system: Annotated[Path, argument("SYSTEM", "The same notes as a system annotated them.")],
     *,
     json_file: JsonOption = None,
     allow_missing: AllowMissingOption = False,
-    sentences: Annotated[
-        Path | None,
-        typer.Option(help="Sentence counts for the leak: a folder of ID.ann, JSON or TSV.", show_default=False),
-    ] = None,
+    sentences: Annotated[Path | None, option("Sentence counts for the leak: a folder of ID.ann, JSON or TSV.")] = None,
     intervals: IntervalOptions,
     corpora: CorpusOptions,
 ) -> None:
@@ -66,10 +70,7 @@ def evaluate(
 
 def compare(
     gold: GoldArgument,
-    systems: Annotated[
-        list[Path],
-        typer.Argument(metavar="SYSTEM...", help="The same notes, as two systems or more annotated them."),
-    ],
+    systems: Annotated[list[Path], argument("SYSTEM...", "The same notes, as two systems or more annotated them.")],
     *,
     criterion: CriterionOption = "strict",
     json_file: JsonOption = None,
@@ -84,8 +85,7 @@ def compare(
 
     from phistack.ensemble.evaluation import compare, comparison_latex, print_comparison
 
-    for target in filter(None, (json_file, latex)):
-        refuse_taken(target)
+    refuse_taken(*filter(None, (json_file, latex)))
     names = names_of(systems)
     reference, *answers = _read(corpora, [gold, *systems])
     comparison = compare(
@@ -99,8 +99,38 @@ def compare(
     print_comparison(comparison, console())
 
 
+def agreement(
+    first: Annotated[Path, argument("A", "Notes as one person annotated them.")],
+    second: Annotated[Path, argument("B", "The same notes as another person did.")],
+    *,
+    sheet: SheetOption = None,
+    text: PlacesOption = False,
+    json_file: JsonOption = None,
+    latex: LatexOption = None,
+    allow_missing: AllowMissingOption = False,
+    seed: SeedOption = 0,
+    corpora: CorpusOptions,
+) -> None:
+    """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and spans to check before merging."""
+    from phistack.ensemble.evaluation.adjudication import doubts_sheet
+    from phistack.ensemble.evaluation.agreement import agree
+    from phistack.ensemble.evaluation.resampling import Resampling
+
+    refuse_taken(*filter(None, (sheet, json_file, latex)))
+    one, other = _read(corpora, [first, second])
+    name, other_name = names_of([first, second])
+    drawn = Resampling(seed=seed)
+    found = agree(one, other, names=(name, other_name), allow_missing=allow_missing, resampling=drawn)
+    if sheet:
+        write_new(sheet, doubts_sheet(found.doubts, with_text=text))
+    write_figures(json_file, found.to_dict(with_text=text))
+    if latex:
+        write_new(latex, "\n".join(t.latex("phistack agreement", t.title) for t in found.tables()))
+    print_tables(found.tables())
+
+
 def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
-    """The corpora, of which the first, gold, decides on the labels of all."""
+    """The corpora, of which the first decides on the labels of all."""
     gold = corpora.read(paths[0])
     say_remarks(gold)
     return [gold, *(corpora.read(path, gold.label_set) for path in paths[1:])]
@@ -111,22 +141,18 @@ def errors(
     model: ModelOption,
     *,
     text: Annotated[
-        bool, typer.Option("--text", help="Show the text of the spans, on the screen, in JSON and on the page.")
+        bool, option("Show the text of the spans, on the screen, in JSON and on the page.", "--text")
     ] = False,
     json_file: JsonOption = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page; without --text it has no text.", show_default=False)
-    ] = None,
+    html: Annotated[Path | None, option("Write a page; without --text it has no text.")] = None,
     latex: LatexOption = None,
-    details: Annotated[bool, typer.Option("--details", help="List each wrong decision.")] = False,
+    details: Annotated[bool, option("List each wrong decision.", "--details")] = False,
     submodels: SubsetOption = "",
     seed: SeedOption = 0,
     chance: ResamplingOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Sort an engine's wrong decisions by kind, label and who said so, beside other ways to choose."""
-    import json
-
     from phistack.ensemble.bundles.bundle import load_bundle
     from phistack.ensemble.experiments.error_tables import one_by_one
     from phistack.ensemble.experiments.errors import analyse_errors
@@ -136,15 +162,13 @@ def errors(
     say_remarks(notes)
     engine = load_bundle(model, only=comma_list(submodels))
     analysis = analyse_errors(notes, engine, with_text=text, resampling=chance.resampling(seed))
-    if json_file:
-        write_new(json_file, json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    write_figures(json_file, analysis.to_dict())
     if html:
         write_new(html, analysis.page())
     if latex:
         write_new(latex, analysis.latex())
     say(analysis.summary)
-    for table in (*analysis.tables(), *([one_by_one(analysis.errors)] if details else [])):
-        console().print(table.rich())
+    print_tables([*analysis.tables(), *([one_by_one(analysis.errors)] if details else [])])
     if not details:
         say("each wrong decision: --details, --json or --html")
 
@@ -153,10 +177,8 @@ def frontier(
     corpus: CorpusArgument,
     model: ModelOption,
     *,
-    out: Annotated[
-        Path | None, typer.Option(help="A folder to make for figures and picture.", show_default=False)
-    ] = None,
-    repetitions: Annotated[int, typer.Option(help="Runs of each subset; the median is reported.", min=1)] = 3,
+    out: Annotated[Path | None, option("A folder to make for figures and picture.")] = None,
+    repetitions: Annotated[int, option("Runs of each subset; the median is reported.", min=1)] = 3,
     criterion: CriterionOption = "strict",
     intervals: IntervalOptions,
     corpora: CorpusOptions,
@@ -171,7 +193,6 @@ def frontier(
         measure_frontier, notes, model, repetitions=repetitions, criterion=criterion, resampling=intervals.resampling()
     )
     results = write_results(out, measure, command=command_given()) if out else measure()
-    for table in results.tables().values():
-        console().print(table.rich())
+    print_tables(results.tables().values())
     if out:
         say(f"figures, table and pictures are in {out}")

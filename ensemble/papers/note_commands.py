@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.annotation import PlacesOption, SheetOption
 from phistack.ensemble.command_line.examples import with_examples
 from phistack.ensemble.command_line.groups import CorpusOptions
 from phistack.ensemble.command_line.options import (
@@ -15,7 +14,9 @@ from phistack.ensemble.command_line.options import (
     JsonOption,
     LanguageOption,
     LatexOption,
+    PlacesOption,
     SeedOption,
+    SheetOption,
     SourceArgument,
     TargetArgument,
     argument,

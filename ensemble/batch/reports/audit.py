@@ -1,13 +1,13 @@
-"""The audit log: what became of each note, in lines that are chained by hashes.
+"""The audit log: what became of each note, in lines chained by hashes.
 
     {"run": {...}, "chain": "5f1c..."}                                 versions and settings
     {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}
     {"end": 240, "quarantined": 1, "bytes": "...", "reports": {...}, "summary": "...", ..., "seal": "", "chain": "..."}
                         the last line, so that cutting off is seen; the checksums of the output and of the other reports
 
-Each line's `chain` is the SHA-256 of the chain before and the line. Whoever changes, removes or moves a line must
-change all that follow, the seal too; the seal is an HMAC under the user's key, and is there if the run had one. There
-is no text in the log, and ids can be hidden as HMACs.
+Each line's `chain` is the SHA-256 of the chain before and the line. To change, remove or move a line, one must change
+all that follow, and the seal: an HMAC under the user's key, written if the run had one. The log holds no text, and ids
+can be hidden as HMACs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self, TypedDict
+from typing import IO, Any, TypedDict
 
 from phistack.ensemble.batch.rows import InputFormat, texts_digest
 from phistack.features.saved_files import same_type
@@ -32,7 +32,7 @@ _SUMS = {
     "second_pass": "found by the second pass",
     "known": "PHI known from the roster",
 }
-"""What the lines on notes hold -> where the summary has its sum."""
+"""Fact of a note's line -> its sum in the summary."""
 
 _NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
 _NOT_IN_LOG = ("audit log ends with", "this start")
@@ -51,7 +51,7 @@ class _Line(TypedDict):
 
 
 class _Facts(_Line, total=False):
-    """What a line may hold, as far as it is looked at."""
+    """What a line may hold, as far as the check reads it."""
 
     run: dict[str, Any]
     n: int
@@ -72,7 +72,7 @@ class AuditLog:
 
     :param file: opened for writing text.
     :param run: versions and settings, for the first line.
-    :param key: seals the log; may be missing.
+    :param key: seals the log, if given.
     """
 
     def __init__(self, file: IO[str], run: Mapping[str, Any], key: bytes | None) -> None:
@@ -88,17 +88,12 @@ class AuditLog:
         self._quarantined += "problem" in facts
         self._write({"n": self._notes, **facts})
 
-    def end(self, facts: Mapping[str, Any]) -> Self:
-        """The last line, with facts on the whole run; :returns: the log."""
+    def end(self, facts: Mapping[str, Any]) -> str:
+        """The last line, with facts on the whole run; :returns: its chain, which the summary of the run holds."""
         line: dict[str, Any] = {"end": self._notes, "quarantined": self._quarantined, **facts}
         if self._key is not None:
             line["seal"] = _seal(self._key, self._chain, line)
         self._write(line)
-        return self
-
-    @property
-    def head(self) -> str:
-        """The chain after the last line, which the summary of the run holds."""
         return self._chain
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -166,7 +161,7 @@ def check_log(
 
 
 def changes(path: Path, target: Path, summary: Mapping[str, Any]) -> list[str]:
-    """What of a finished run is not as the last line of its log says, without following the chain to that line.
+    """The results that differ from the last line of a log, without following the chain to that line.
 
     :param path: of the log.
     :param target: the output.
@@ -239,7 +234,7 @@ def _parsed(line: str) -> tuple[dict[str, Any], str | None]:
         del facts["chain"]
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}, None
-    # Spelled otherwise, it was changed, even where it says the same.
+    # A line that is spelled differently was changed, even if it means the same.
     return (facts, str(link)) if _json({**facts, "chain": link}) + "\n" == line else ({}, None)
 
 

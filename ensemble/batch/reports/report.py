@@ -24,18 +24,18 @@ import msgspec
 
 from phistack.ensemble.batch.journal import GO_ON
 from phistack.ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
+from phistack.ensemble.batch.reports.shown_summary import render_page
 from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
-from phistack.ensemble.batch.reports.summary_page import render_page
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
+from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
 from phistack.ensemble.batch.workers.job import is_transient
-from phistack.ensemble.batch.workers.leak_search import IN_COLUMN
 from phistack.features.writing import refused_by_disk, write_json
 
 AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"
 PAGE = "summary.html"
 PASSED_OVER = KEYS["passed_over"]
-"""The fact of the journal that says what of the input was not read as notes, and how many files that were."""
+"""The fact of the journal that holds what was not read as notes, with the number of files."""
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
 _AUDITED = (
@@ -44,7 +44,7 @@ _AUDITED = (
 )  # fmt: skip
 _SUMMED = ("counts", "strategies", "second_pass", "known", "unread")
 _LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
-"""What the last line of the log tells too."""
+"""Fields of the summary that the last line of the log repeats."""
 
 
 def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
@@ -62,9 +62,9 @@ def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: 
 def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
     totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes", "engines")}
     store.journal.clear_review()
-    input = store.journal.fact("input")
     with (folder / AUDIT).open("w", encoding="utf-8") as audit_file:
-        audit = AuditLog(audit_file, {**_without_key(fingerprint), "input": input}, settings.key)
+        shown = {name: value for name, value in fingerprint.items() if name != "key"}
+        audit = AuditLog(audit_file, {**shown, "input": store.journal.fact("input")}, settings.key)
         with (folder / QUARANTINE).open("w", encoding="utf-8") as quarantine:
             for _, records in store.records():
                 for record in records:
@@ -78,12 +78,13 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
         reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
         leaks = {KEYS[name]: reported[KEYS[name]] for name in _LEAKS}
-        audit.end({"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **leaks})
-    write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=audit.head, start=start).to_dict())
+        whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **leaks}
+        end = audit.end(whole)
+    write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
 
 
 def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapping[str, Any], n_words: int) -> Summary:
-    """The summary without what is known at the end only."""
+    """The summary without the end of the log and the times of this start."""
     leaks, notes = _leaks(store), totals["notes"]
     return Summary(
         notes=notes["all"],
@@ -108,10 +109,6 @@ def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapp
         words_to_review=n_words,
         settings=dict(fingerprint),
     )
-
-
-def _without_key(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fingerprint.items() if name != "key"}
 
 
 def _write_record(settings: RunSettings, record: dict[str, Any], audit: AuditLog, quarantine: IO[str]) -> None:
@@ -174,7 +171,7 @@ def _write_review(path: Path, words: Iterable[tuple[str, int, int]]) -> int:
 
 
 def _leaks(store: Store) -> dict[str, dict[str, int]]:
-    """What was found when the output was searched: by where it stands and by label, in columns by their names."""
+    """What the search of the output found: by place and label, in columns by their names."""
     leaks: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for number in store.journal.numbers():
         for label, place, count in store.journal.searched(number) or ():

@@ -1,8 +1,8 @@
-"""What a run tells of itself in figures: `summary.json`, and what `deidentify` returns.
+"""The figures of a run: `summary.json`, and what `deidentify` returns.
 
     summary = deidentify(settings)
     summary.notes, summary.quarantined, summary.by_label["DOCTOR"]
-    summary.to_dict()["PHI by label"]         as it stands in the file
+    summary.to_dict()["PHI by label"]         as in the file
 
 Counts are from the greatest to the smallest.
 """
@@ -51,12 +51,12 @@ class Start(
     kw_only=True,
     rename={"notes": "notes of this start", "damaged_chunks": "chunks done again"},
 ):
-    """What differs from start to start of the same run.
+    """What differs between the starts of a run.
 
     :param finished: date and time.
-    :param notes: how many this start handled.
-    :param seconds: what that took.
-    :param damaged_chunks: how many chunks of an earlier start had to be done again.
+    :param notes: that this start handled.
+    :param seconds: that these took.
+    :param damaged_chunks: of an earlier start, which were done again.
     """
 
     finished: str = ""
@@ -70,20 +70,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
 
     :param notes: of the input.
     :param quarantined: of these, those held back.
-    :param tried_again: of these, those held back for a reason that may pass.
+    :param tried_again: of these, those held back for a transient reason.
     :param with_phi: notes in which PHI was found.
-    :param by_engine: notes that came out, by the engine that read them, where there is one for each language.
+    :param by_engine: notes that came out, by the engine that read them, if the run has several.
     :param by_label: PHI that was found; by_strategy: what became of it.
     :param unread: passages in a language that no engine reads, which were replaced whole, by label.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param by_reason: notes held back.
-    :param known: of the PHI that was found, what the roster says, by label; not_in_roster: notes of others.
+    :param known: of the PHI that was found, what the roster has, by label; not_in_roster: notes of other patients.
     :param second_pass: what the detector found in the output, by label.
-    :param still_there: identifiers of a patient that stand in the output, by label; by_chance: short ones.
-    :param in_kept_columns: the same in columns that pass, by their names.
-    :param equal_surrogates: surrogates that are an identifier of another, by label.
+    :param still_there: identifiers of a patient that are still in the output, by label; by_chance: short ones.
+    :param in_kept_columns: the same in kept columns, by column.
+    :param equal_surrogates: surrogates equal to another identifier of the patient, by label.
     :param input: digest of the input.
-    :param passed_over: what of the input was not read as notes.
+    :param passed_over: input that was not read as notes.
     :param words_to_review: words in the review list.
     :param settings: the fingerprint of the run.
     :param log_end: the hash at the end of the audit log.
@@ -116,30 +116,30 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
 
     @property
     def n_left(self) -> int:
-        """Places of the output where an identifier may stand."""
+        """The number of places in the output where the checks found an identifier."""
         return sum(sum(counts.values()) for counts in (self.second_pass, self.still_there, self.in_kept_columns))
 
     @property
     def is_checked(self) -> bool:
-        """Whether the engine read what came out, and anything did."""
+        """Whether any note came out and the engine read the output."""
         return bool(self.settings.get("second pass")) and self.notes > self.quarantined
 
     @classmethod
     def from_dict(cls, reported: Mapping[str, Any]) -> Summary:
-        """The summary that stands in a file; :raises CorpusError: if something of it is missing or is no count."""
+        """The summary in a file; :raises CorpusError: if a field is missing or is not a count."""
         try:
             return msgspec.convert(reported, cls)
         except msgspec.ValidationError:
             raise CorpusError(f"{SUMMARY} is not as a run writes it; run again into another place") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as it stands in the file."""
+        """The summary as in the file."""
         reported: dict[str, Any] = msgspec.to_builtins(self)
         return reported
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
-    """What stands in the summary of a folder of reports, whoever wrote it; nothing if none can be read."""
+    """The summary in a folder of reports, unchecked; None if there is none."""
     try:
         reported = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -148,7 +148,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def notices(summary: Summary) -> dict[str, int]:
-    """What of a summary the user must be reported though the run has done all that it can, and how many that are."""
+    """What a user must know of a run although it did all it could, with counts."""
     advice = "notes were held back because a process died or time ran out; the same command tries them again"
     said = {advice: summary.tried_again, KEYS["not_in_roster"]: summary.not_in_roster}
     return {**summary.passed_over, **{what: count for what, count in said.items() if count}}

@@ -3,9 +3,10 @@
     register = IdentifierRegister(secret)
     entry = register.entry("DOCTOR", "Ames-Hill")                   ("DOCTOR", 2, b"........")
     register.search("Seen by ames hill", [], by_length([entry]))    Counter({("DOCTOR", "outside"): 1})
+    register.search_all([LeakSearch("Called ames hill.", [], [entry])])     the same, of the outputs of a chunk
 
-An identifier that was replaced in one note of a patient may be unseen in another. What was replaced is kept until the
-end of the run as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
+An identifier that was replaced in one note of a patient may be missed in another. Until the end of the run, what was
+replaced is kept as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
 case and punctuation, and without any text in the journal.
 """
 
@@ -14,6 +15,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from phistack.features.documents import Document
 from phistack.features.plain_view import plain_text, plain_view
@@ -28,6 +31,20 @@ HashedIdentifier = tuple[str, int, bytes]
 
 ByLength = dict[int, dict[bytes, str]]
 """Number of words -> hash of the words -> label."""
+
+
+IN_COLUMN = "column "
+"""The prefix of places that are kept columns; the name follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeakSearch:
+    """An output text with its replacements and the identifiers of its patient; or the value of a kept column."""
+
+    text: str = field(repr=False)
+    replaced: list[tuple[int, int]]
+    entries: list[HashedIdentifier] = field(repr=False)
+    column: str = ""
 
 
 def by_length(entries: Iterable[HashedIdentifier]) -> ByLength:
@@ -86,6 +103,20 @@ class IdentifierRegister:
                     inside = is_inside(*view.place(*words.place(first, first + length)))
                     is_short = len(stretch.replace(" ", "")) < _SHORT
                     found[label, "inside" if inside else "short" if is_short else "outside"] += 1
+        return found
+
+    def search_all(self, searches: Iterable[LeakSearch]) -> Counter[tuple[str, str]]:
+        """How often identifiers of the patients are still in their output, by label and place."""
+        found: Counter[tuple[str, str]] = Counter()
+        # Notes of one patient share the list of its entries, here as where they were put together.
+        for _, of_patient in groupby(searches, key=lambda search: id(search.entries)):
+            alike = list(of_patient)
+            entries = by_length(alike[0].entries)
+            for search in alike:
+                for (label, place), count in self.search(search.text, search.replaced, entries).items():
+                    # What is in a kept column by chance is not reported.
+                    if not search.column or place == "outside":
+                        found[label, IN_COLUMN + search.column if search.column else place] += count
         return found
 
     def _hash(self, text: str) -> bytes:

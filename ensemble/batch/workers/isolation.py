@@ -1,4 +1,4 @@
-"""A process of its own for notes of which one may be deadly.
+"""An isolated process for notes of which one may be deadly.
 
     with IsolatedProcess(job, patience) as alone:
         results = alone.process(notes)      one each; the deadly note has a problem instead of a text

@@ -3,9 +3,8 @@
     with Workers(job, jobs=2) as workers:
         for chunk, results in workers.process(chunks): ...        as they are done, not in order
 
-Only as many chunks are read as the workers can take. When a worker dies, all chunks that were under way are done again;
-a chunk that was under way at two deaths is done in a process of its own (`alone`), which finds the note at fault, if it
-was one.
+Only as many chunks are read as the workers can take. When a worker dies, all chunks under way are done again; a chunk
+that was under way at two deaths is done in an isolated process, which finds the note at fault, if there is one.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
+from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, LeakSearch
 from phistack.ensemble.batch.workers.isolation import IsolatedProcess
 from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
-from phistack.ensemble.batch.workers.leak_search import LeakSearch, search_chunk
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError
@@ -34,7 +34,7 @@ _CHUNKS_PER_WORKER = 2
 _SECONDS_TO_START = 120.0
 _SECONDS_TO_CONNECT = 20
 _ATTEMPTS = 2
-"""How often a chunk is tried among others, until it is done in a process of its own."""
+"""How often a chunk is tried among others before it gets an isolated process."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,12 +47,16 @@ class _Task(Generic[_T, _A]):
 
 
 class _ThisProcess(Executor):
-    """Does at once what it is given."""
+    """Runs each call at once, in this process."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_result(function(*arguments, **keywords))
         return future
+
+
+def _searched(job: Job, searches: Sequence[LeakSearch]) -> Counter[tuple[str, str]]:
+    return IdentifierRegister(job.secret).search_all(searches)
 
 
 class Workers:
@@ -104,7 +108,7 @@ class Workers:
         self, chunks: Iterable[tuple[_T, Sequence[LeakSearch]]]
     ) -> Iterator[tuple[_T, Counter[tuple[str, str]]]]:
         """Search outputs for the identifiers of their patients."""
-        return self._map(search_chunk, chunks, self._searched_here)
+        return self._map(_searched, chunks, partial(_searched, self.job))
 
     def _map(
         self,
@@ -177,9 +181,6 @@ class Workers:
         if self.cluster:
             return _CHUNKS_PER_WORKER * max(1, sum(int(n) for n in self._client.nthreads().values()))
         return 1 if self.jobs == 1 else _CHUNKS_PER_WORKER * self.jobs
-
-    def _searched_here(self, searches: Sequence[LeakSearch]) -> Counter[tuple[str, str]]:
-        return search_chunk(self.job, searches)
 
     def _start(self) -> Executor:
         if self.cluster:

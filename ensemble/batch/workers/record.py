@@ -6,7 +6,7 @@ audit_record(job, bundle, note, found, changed, known, None).record["counts"]   
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from phistack.ensemble.batch.rows import Part, texts_digest
@@ -34,7 +34,7 @@ def audit_record(
     :param found: what was found in each part.
     :param changed: what each part became.
     :param known: the words of the patient's identifiers.
-    :param identifiers: what a roster says, where there is one.
+    :param identifiers: of the roster, if there is one.
     """
     register = IdentifierRegister(job.secret)
     texts = tuple(result.text for result in changed)
@@ -44,6 +44,7 @@ def audit_record(
     pairs = [pair for part, of_part in zip(note.parts, changed, strict=True) for pair in _changes(part, of_part)]
     entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
     written = list(zip(texts, replaced, strict=True))
+    lists = (name for part in found for name in Counter(part.overruled).elements())
     record: dict[str, Any] = {
         "input": texts_digest([part.text for part in note.parts], job.run.key),
         "output": texts_digest(texts, None),
@@ -52,7 +53,7 @@ def audit_record(
         "unread": counted(r.span.label for r in every if r.span.label.startswith(UNREAD)),
         "unresolved": sum(len(of_part.unresolved) for of_part in changed),
         **({"engine": bundle[0].stem} if job.by_language else {}),
-        **({"lists": counted(_every(part.overruled for part in found))} if job.run.options.overruling else {}),
+        **({"lists": counted(lists)} if job.run.options.overruling else {}),
         "lowest": round(min(part.lowest for part in found), 6),
         "replaced": replaced,
         "capitalised": counted(word for text, at in written for word in capitalised(text, at).elements()),
@@ -67,18 +68,10 @@ def audit_record(
 def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
     """The label and the text of what is no longer what it was."""
     for replacement in result.replacements:
-        if replacement.span.label.startswith(UNREAD):
-            continue
         old = part.text[replacement.span.start : replacement.span.end]
-        if (
-            not replacement.span.label.startswith(UNREAD)
-            and old != result.text[replacement.start_in_output : replacement.end_in_output]
-        ):
+        is_changed = old != result.text[replacement.start_in_output : replacement.end_in_output]
+        if is_changed and not replacement.span.label.startswith(UNREAD):
             yield replacement.span.label, old
-
-
-def _every(counts: Iterable[Mapping[str, int]]) -> Iterator[str]:
-    return (name for of_part in counts for name, n in of_part.items() for _ in range(n))
 
 
 def counted(items: Iterable[str]) -> dict[str, int]:

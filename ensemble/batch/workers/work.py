@@ -19,8 +19,7 @@ from typing import Any
 
 from phistack.ensemble.batch.columns import check_labels, coded, engine_label
 from phistack.ensemble.batch.rows import Part
-from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
-from phistack.ensemble.batch.workers.detection import Detection
+from phistack.ensemble.batch.workers.detection import Detection, with_column_identifiers
 from phistack.ensemble.batch.workers.job import (
     STRUCK,
     Bundle,
@@ -168,7 +167,7 @@ class _Worker:
             self.attempt([note], partial(_detect, self.engine, [note]))
         fine = _readable(notes)
         if 1 < len(fine) < len(notes):
-            # Once more together, as what is found in a note of a patient is sought in the others.
+            # Once more together, as names found in one note are searched for in the patient's others.
             self._find_together(fine)
 
     def _find_together(self, notes: Sequence[_Note]) -> bool:
@@ -199,7 +198,7 @@ class _Worker:
             _set_found(notes, self._with_repeats(notes))
 
     def _with_repeats(self, notes: Sequence[_Note]) -> list[tuple[Detection, ...]]:
-        """What was found, and where it stands again although nothing marked it."""
+        """What was found, and its repeated mentions that nothing marked."""
         pairs = [pair for note in notes for pair in zip(note.input.documents, note.found, strict=True)]
         known = [(document, part.spans) for document, part in pairs]
         more = unmarked(known, self.engine.language, self.engine.is_word, self._removes)
