@@ -12,6 +12,7 @@ pooled from all others makes of a corpus, it makes of a new one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -26,22 +27,37 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Unit
 from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
 from phistack.ensemble.evaluation.tables import Table, gap, share
 from phistack.ensemble.experiments.choosers import difference_facts
-from phistack.ensemble.experiments.domains import ALL_BUT, Domain, pools_of
 from phistack.ensemble.experiments.parts import STACK, answers_of, plain, system_cell
 from phistack.ensemble.experiments.pictures import matrix_picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.stacking.folds import held_out_patients, patients_in_several
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 
 SCHEMA = "phistack.transfer.v1"
+_ALL, _ALL_BUT = "all together", "all but "
+"""The names of pools; the second goes before the name of the corpus that is left out."""
+_LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Each corpus split by patient: trained on four fifths, with these settings and the language of the training "
     "corpus; tested on the held-out fifth of every corpus."
 )
 _POOLED = " Pooled engines are trained on four fifths of several corpora, with the settings of the first of them."
 _ON_OTHERS, _FROM_OTHERS = "trained on it, tested on all others", "trained on all others, tested on it"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """One annotated corpus of the matrix, and how an engine for it is trained.
+
+    All domains have the same label set, or types do not count.
+    """
+
+    name: str
+    corpus: Corpus
+    settings: EngineSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +101,7 @@ class Transfer:
             ]
             for system, rows in self.matrix.items()
         ]
-        ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, ALL_BUT)][: 1 + (len(self.pooled) > 1)]
+        ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, _ALL_BUT)][: 1 + (len(self.pooled) > 1)]
         others = [
             [(system_cell(n), way, *(share(of[before + name].f1) for name in names)) for n, of in self.others.items()]
             for way, before in ways
@@ -150,7 +166,7 @@ def transfer(
     parts = {d.name: held_out_patients(d.settings.grouped(d.corpus), seed=d.settings.seed) for d in domains}
     tests = {name: held_out for name, (_, held_out) in parts.items()}
     single = [replace(domain, corpus=parts[domain.name][0]) for domain in domains]
-    trained = [(domain, (domain.name,)) for domain in single] + (pools_of(single) if pooled else [])
+    trained = [(domain, (domain.name,)) for domain in single] + (_pools_of(single) if pooled else [])
     unseen = [document for test in tests.values() for document in test.documents]
     counts: dict[str, dict[str, IntArray]] = {name: {} for name in tests}
     with stage("transfer", total=len(trained)):
@@ -184,6 +200,40 @@ def transfer(
         {domain.name: CorpusFacts.of(domain.corpus) for domain, members in trained if len(members) > 1},
         _gaps(tested, names, list(found)),
     )  # fmt: skip
+
+
+def _pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
+    """All domains but one, for each where others are several, and all domains; each with the names of its members.
+
+    A pool has the settings of its first member; warnings say what other languages and patients named alike mean.
+    """
+    languages = sorted({domain.settings.features.language for domain in domains})
+    if len(languages) > 1:
+        several = (
+            "the corpora are in several languages (%s), and each pooled engine is made for that of its first corpus"
+        )
+        _LOG.warning(several, ", ".join(languages))
+    if n_shared := patients_in_several(domain.corpus for domain in domains):
+        alike = (
+            "%d names of patients are in more than one corpus and are taken for different people; if they are not, "
+            "pooled engines are tested on patients whom they know"
+        )
+        _LOG.warning(alike, n_shared)
+    members = [(_ALL_BUT + out.name, [d for d in domains if d is not out]) for out in domains if len(domains) > 2]
+    members.append((_ALL, list(domains)))
+    return [(_pool(name, of), tuple(domain.name for domain in of)) for name, of in members]
+
+
+def _pool(name: str, members: Sequence[Domain]) -> Domain:
+    """Several domains as one, in which notes and patients of different ones are different."""
+    notes, labels = [], members[0].corpus.label_set
+    for domain in members:
+        labels = labels.extended(domain.corpus.label_set.categories)
+        for note in domain.corpus.documents:
+            fold_group = note.fold_group and f"{domain.name}/{note.fold_group}"
+            id, group = f"{domain.name}/{note.id}", f"{domain.name}/{note.group}"
+            notes.append(replace(note, id=id, group=group, fold_group=fold_group))
+    return Domain(name, Corpus(tuple(notes), labels), members[0].settings)
 
 
 def _gaps(

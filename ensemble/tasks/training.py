@@ -1,9 +1,12 @@
-"""What the command train does: train, score, save."""
+"""What the command train does: train, choose the submodels that are fast enough, score, save."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from phistack.ensemble.bundles.bundle import save_bundle
@@ -11,18 +14,21 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
-from phistack.ensemble.experiments.budget import best_within, check_budget
 from phistack.ensemble.experiments.parts import answers_of, remember, seeded
 from phistack.ensemble.experiments.results import CorpusFacts
+from phistack.ensemble.experiments.speed import Machine, measure_speed
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
 from phistack.ensemble.stacking.candidates import chosen_spans
-from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.stacking.subsets import Subset, subset_name
+from phistack.ensemble.tools.progress import progress, stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, train
-from phistack.features.documents import Corpus
+from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
 from phistack.features.writing import refuse_taken
 
 _OF_BUDGET = "Its submodels were chosen from all that were trained by the same score, among those fast enough."
+_NOTES, _REPETITIONS = 250, 3
 
 
 def train_bundle(
@@ -70,8 +76,8 @@ def train_with_report(
     :param measure: what else is measured with the engine: rows with `corpus`, `figure` and `value`, for the card.
     """
     refuse_taken(path)
-    if budget is not None:
-        check_budget(budget)
+    if budget is not None and not budget > 0:
+        raise SettingsError(f"the budget must be more than 0 notes a second, not {budget:g}")
     corpus = settings.grouped(corpus)
     training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
     facts: dict[str, Any] = {"added documents": len(added)} if added else {}
@@ -113,6 +119,43 @@ def train_with_report(
     if cache and not added and not rates:
         remember(cache, path, settings, corpus)
     return training, report
+
+
+def best_within(budget: float, training: Training, documents: Sequence[Document]) -> tuple[Subset, dict[str, Any]]:
+    """Measure subsets on some of the training notes, from the best downwards, until one is fast enough.
+
+    :param budget: notes per second of processor time, on one core.
+    :returns: the subset, and for the bundle the budget with all that was measured.
+    :raises SettingsError: if no subset keeps to it.
+    """
+    notes = documents[:: max(1, len(documents) // _NOTES)][:_NOTES]
+    order = by_score(training.engine)
+    measured: dict[Subset, float] = {}
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder, progress("speed", total=len(order)) as advance:
+        model, test = Path(folder) / "engine", self_test(training.engine)
+        save_bundle(training.engine, model, self_test=test, models=training.models, trained_on={}, figures={})
+        for subset, f1 in order:
+            speed = median(measure_speed(model, subset, notes).notes_per_second for _ in range(_REPETITIONS))
+            advance(f"{subset_name(subset)} has F1 {100 * f1:.2f} and annotates {speed:.0f} notes a second")
+            measured[subset] = speed
+            if speed >= budget:
+                rows = [
+                    {"submodels": subset_name(names), "f1": dict(order)[names], "notes per second": round(speed, 1)}
+                    for names, speed in measured.items()
+                ]
+                about = {"notes per second asked for": budget, "machine": asdict(Machine.here())}
+                return subset, {**about, "measured": rows}
+    fastest = max(measured, key=measured.__getitem__)
+    raise SettingsError(
+        f"no set of submodels annotates {budget:g} notes a second on one core of this machine, so nothing was written; "
+        f"the fastest, {subset_name(fastest)}, annotates {measured[fastest]:.0f}"
+    )
+
+
+def by_score(engine: Engine) -> list[tuple[Subset, float]]:
+    """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
+    scores = [(subset, max(stacker.figures_.values())) for subset, stacker in engine.stackers.items()]
+    return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))
 
 
 def _of_cascade(engine: Engine) -> dict[str, Any]:
