@@ -215,5 +215,5 @@ def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed() -> None:
 
 
 def test_what_an_engine_needs_is_imported_while_its_load_is_measured() -> None:
-    told = "import sys, ensemble.experiments.speed; print({'numpy', 'sklearn'} & {*sys.modules})"
+    told = "import sys, phistack.ensemble.experiments.speed; print({'numpy', 'sklearn'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True).stdout == "set()\n"

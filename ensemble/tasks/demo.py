@@ -1,14 +1,14 @@
-"""The demonstration: train on synthetic notes, score, redact, and write a page that shows all of it.
+"""The demonstration: train on synthetic notes, score, redact, and write a page with the results.
 
-A shipped engine is shown first, as that takes seconds.
+Before that it shows a few notes as a shipped engine redacts them, which takes seconds.
 
 demo_output/
-    shipped.html     three notes as a shipped engine reads them
+    shipped.html     these notes
     corpus/          the training notes, i2b2 XML
     unseen/          notes that the engine never saw, i2b2 XML with gold
     engine/          the bundle
     annotated/       the unseen notes as the engine annotates them, i2b2 XML
-    redacted/        the same as text with labels in place of PHI
+    redacted/        the same as text with labels instead of PHI
     scores.json      scores of each submodel and the stack on the held-out notes
     demo.html        the page
 """
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 _ENGINE = "english"
 _NOTES = resources.files("phistack.ensemble.tasks") / "shown_notes.toml"
 
-# A demonstration must be quick: two folds, a CRF with half the tags, and one network that stops early, reads shorter
-# windows and learns no language model. On so few invented notes this costs hardly any accuracy.
+# Quick settings: two folds, a CRF with half the tags, and one network with few epochs, short windows and no language
+# model. On so few invented notes this costs hardly any accuracy.
 _FOLDS = 2
 _QUICK: Mapping[str, Mapping[str, Any]] = {
     "crf": {"scheme": "BIO", "max_iterations": 25},
@@ -93,7 +93,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
 
 
 def _show_shipped(console: Console, page: Path) -> None:
-    """Show notes as the English engine redacts them; nothing where phistack was installed without that."""
+    """Show notes as the English engine redacts them, if that engine is installed."""
     if _ENGINE not in shipped_names():
         return
     notes = [Document(note["id"], note["text"]) for note in tomllib.loads(_NOTES.read_text("utf-8"))["notes"]]
