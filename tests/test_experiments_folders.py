@@ -17,11 +17,10 @@ from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units
 from phistack.ensemble.evaluation.systems import scores
 from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.curves import CurveRun, curves_of
-from phistack.ensemble.experiments.domains import Domain
 from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
 from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
-from phistack.ensemble.experiments.transfer import transfer
+from phistack.ensemble.experiments.transfer import Domain, transfer
 from phistack.ensemble.experiments.variants import variants_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
@@ -385,7 +384,7 @@ def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples: Any,
     assert f"In brackets: {reported}" in " ".join(shown(results.table()).split())
     results.draw(tmp_path)
     assert f"Spread: {reported}" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
-    latex = results.table().latex("", results.caption)
+    latex = results.table().latex("")
     assert f"in brackets: {reported}".replace("%", r"\%") in latex
     assert r"x\_1 \\" in latex
 

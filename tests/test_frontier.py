@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import phistack.ensemble.experiments.budget as budget_module
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
-from phistack.ensemble.experiments.budget import by_score
 from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.experiments.speed import Run, measure_speed
-from phistack.ensemble.tasks.training import train_bundle
+from phistack.ensemble.tasks.training import by_score, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.documents import Corpus, Document, Span
@@ -145,7 +143,7 @@ def speeds(monkeypatch: pytest.MonkeyPatch) -> Any:
     def measure(model: Any, subset: Any, documents: Any) -> Any:
         return Run(subset, len(documents), len(documents) / reported[subset], 0.1, 100.0, [() for _ in documents])
 
-    monkeypatch.setattr(budget_module, "measure_speed", measure)
+    monkeypatch.setattr("phistack.ensemble.tasks.training.measure_speed", measure)
     return reported
 
 
@@ -217,5 +215,5 @@ def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed() -> None:
 
 
 def test_what_an_engine_needs_is_imported_while_its_load_is_measured() -> None:
-    told = "import sys, ensemble.experiments.speed; print({'numpy', 'sklearn'} & {*sys.modules})"
+    told = "import sys, phistack.ensemble.experiments.speed; print({'numpy', 'sklearn'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True).stdout == "set()\n"

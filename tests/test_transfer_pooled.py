@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phistack.ensemble.experiments.domains import Domain
-from phistack.ensemble.experiments.transfer import Transfer, transfer
+from phistack.ensemble.experiments.transfer import Domain, Transfer, transfer
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.proposals import propose
 from phistack.features.documents import Corpus

@@ -118,8 +118,7 @@ def transfer(
 ) -> None:
     """Train on each corpus, or on several together, and test on each: how far an engine travels."""
     with stage("reading the notes"):
-        from phistack.ensemble.experiments.domains import Domain
-        from phistack.ensemble.experiments.transfer import transfer
+        from phistack.ensemble.experiments.transfer import Domain, transfer
 
         read = list(map(training.read, corpora))
     for corpus in read:

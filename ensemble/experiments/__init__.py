@@ -1,5 +1,5 @@
-"""Experiments on a whole engine: what each part brings, how much training text it needs, how far it travels.
+"""Experiments on a whole engine: what each part contributes, how much training text it needs, how well it transfers.
 
-Each gives results: figures for JSON, tables, pictures, and how they came about; `write_results` makes a folder of them.
-`parts` trains, lets every system answer and scores it; `choosers` compares the stack with other ways to choose.
+Each returns figures for JSON, tables, pictures and their origin; `write_results` writes a folder of them. `parts`
+trains, annotates and scores; `choosers` compares the stack with other ways to choose.
 """

@@ -1,12 +1,12 @@
-"""What every part brings: the engine with parts left out, scored and compared with the whole.
+"""Ablation: the engine without some of its parts, scored and compared with the whole.
 
     out/table.tex          every variant; folds.tex and seeds.tex have means and deviations
     out/choosers.tex       the stack beside other ways to choose from the same candidates
     out/chart.png, ...     F1 with intervals, and differences to the stack
     out/cases.json, .txt   where the stack is right and a submodel wrong, by id and offsets
 
-Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once; leaving one out refits the stacker only, leaving
-out a feature group trains all submodels again.
+Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once: without one of them only the stacker is fitted
+again, without a feature group all submodels are.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from phistack.features.writing import write_json
 
 SCHEMA = "phistack.ablation.v1"
 _STACKING = 0.2
-"""What the stackers of all variants take, in relation to a training of all submodels."""
+"""The time to fit the stackers of all variants, as a share of that to train all submodels."""
 _OUT_OF_FOLD = (
-    "Trained and scored on the same corpus, out of fold by {unsplit}, {folds} folds, seed {seed}: no submodel proposed "
-    "for one that it was trained on, nor did a stacker decide on one. A stack's kernel and threshold were "
-    "chosen on the very notes on which it is scored, so the scores of stacks are slightly too good."
+    "Trained and scored on the same corpus, out of fold by {unsplit}, {folds} folds, seed {seed}: no submodel or "
+    "stacker was scored on a {unsplit} that it was trained on. A stack's kernel and threshold were chosen on the notes "
+    "on which it is scored, so the scores of stacks are slightly too good."
 )
 _ON_TEST = (
-    "Trained on one corpus and scored on another, on which nothing was chosen; the stackers learned from candidates "
+    "Trained on one corpus and scored on another, on which nothing was chosen; the stackers were trained on candidates "
     "proposed out of fold by {unsplit}, {folds} folds, seed {seed}."
 )
 
@@ -56,10 +56,10 @@ _ON_TEST = (
 class Ablation:
     """All variants, scored.
 
-    :param test: what they were scored on; none if that was the training corpus, out of fold.
-    :param places: what the submodels alone and the stack said, place by place.
+    :param test: the corpus they were scored on; None for the training corpus, out of fold.
+    :param places: the answers of the single submodels and of the stack, place by place.
     :param kernel_settings: how many were tried for each stack.
-    :param seeds: all that were trained with; all but the first only count in means over seeds.
+    :param seeds: of all trainings; all but the first count in means over seeds only.
     """
 
     origin: Origin
@@ -72,7 +72,7 @@ class Ablation:
     seeds: tuple[int, ...]
 
     def tables(self) -> dict[str, Table]:
-        """Every variant, means over folds and seeds where there are any, and the choosers."""
+        """Every variant, means over folds and over seeds if there are any, and the choosers."""
         where = f"on {self.test.documents} other notes" if self.test else "out of fold"
         title = f"ablation, {self.origin.counted}, trained on {self.training.documents} notes, scored {where}"
         sections_of = groupby(self.rows, key=lambda row: row.variant.part)
@@ -101,7 +101,7 @@ class Ablation:
         (folder / "cases.txt").write_text(cases_as_text(self.places, systems), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the places, as JSON can hold it."""
+        """Everything but the places, for JSON."""
         corpora = {"training": self.training, "test": self.test, "seeds": self.seeds}
         rows = {"reference": STACK, "rows": self.rows, **self.choosers.to_dict()}
         return {
@@ -125,12 +125,12 @@ def ablate(
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Ablation:
-    """Train what is needed, score every variant and compare it with the whole stack.
+    """Train, score every variant and compare it with the whole stack.
 
-    :param test: other annotated notes to score on; without them those of the corpus are, out of fold.
-    :param groups: whether feature groups are left out too, each of which trains all submodels again.
+    :param test: other annotated notes to score on; by default those of the corpus, out of fold.
+    :param groups: whether to leave out feature groups too; each takes a training of all submodels.
     :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
-    :param cache: a folder in which candidates are kept for the next run.
+    :param cache: a folder that keeps candidates for the next run.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)
@@ -140,7 +140,7 @@ def ablate(
     n_trainings = len({variant.without for variant in variants})
     every, scores = parts.seeded(settings, seeds), []
     with stage("ablation", total=(1 + _STACKING) * n_trainings * seeds):
-        for own in reversed(every):  # the first seed last, as its answers are looked into
+        for own in reversed(every):  # the first seed last, as its answers are analysed below
             proposed = _proposed(variants, corpus, own, test, jobs, cache)
             answers = _answers(variants, proposed, own, jobs, weight=_STACKING * n_trainings)
             chance = replace(resampling, seed=own.seed)
@@ -204,7 +204,7 @@ def _answers(
     *,
     weight: float,
 ) -> dict[str, Answers]:
-    """What each variant marks; the stackers are fitted in parallel processes."""
+    """The spans of each variant; the stackers are fitted in parallel processes."""
     stacks = [variant for variant in variants if variant.stacker_features]
     work = (
         partial(

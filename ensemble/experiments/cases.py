@@ -1,27 +1,29 @@
-"""Where the stack is right and a submodel is not, place by place.
+"""Places where the stack is right and a submodel is wrong.
 
     places = places_of(documents, {"crf": answers, "blstm": answers, "stack": answers})
-    places[0].right                  ("blstm", "stack"): these mark exactly what gold marks there
+    places[0].right                  ("blstm", "stack"): these mark exactly the gold spans there
 
-A place is a stretch of a note that gold or any system marks, together with everything that overlaps it. A system is
-right there if its spans are gold's, types included; where gold marks nothing, if it marks nothing either. Places are
-named by document id and offsets, never by text. The counterpart of table 7 of Zhao 2020, for all notes at once.
+A place is a group of overlapping spans, gold or of any system. A system is right there if its spans and labels are
+gold's; without a gold span, if it marks nothing. Places are named by document id and offsets, never by text. The
+counterpart of table 7 of Zhao 2020, for all notes at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from phistack.ensemble.experiments.parts import STACK, Answers
 from phistack.features.documents import Document, Span
+from phistack.features.ranges import overlapping_groups
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One stretch of a note, what gold marks there, and what every system does."""
+    """A group of overlapping spans: where it is, which of them are gold, and which each system marks."""
 
     document: str
     start: int
@@ -31,7 +33,7 @@ class Place:
 
     @property
     def right(self) -> tuple[str, ...]:
-        """The systems that mark exactly what gold marks."""
+        """The systems that mark exactly the gold spans."""
         return tuple(name for name, spans in self.said.items() if spans == self.gold)
 
     @property
@@ -40,7 +42,7 @@ class Place:
         return tuple(name for name, spans in self.said.items() if spans != self.gold)
 
     def to_dict(self) -> dict[str, Any]:
-        """The place as JSON can hold it: ids, offsets and labels."""
+        """The place for JSON: ids, offsets and labels."""
         said = {name: [[s.start, s.end, s.label] for s in spans] for name, spans in self.said.items()}
         gold, place = [[s.start, s.end, s.label] for s in self.gold], {"start": self.start, "end": self.end}
         return {"document": self.document, **place, "gold": gold, "said": said, "wrong": list(self.wrong)}
@@ -48,11 +50,13 @@ class Place:
 
 def places_of(documents: Sequence[Document], systems: Mapping[str, Answers]) -> list[Place]:
     """All places of notes with gold spans, in order; :param systems: the spans of each, in the order of the notes."""
-    return [
-        place
-        for document, answers in zip(documents, zip(*systems.values(), strict=True), strict=True)
-        for place in _places(document, dict(zip(systems, answers, strict=True)))
-    ]
+    found = []
+    for document, answers in zip(documents, zip(*systems.values(), strict=True), strict=True):
+        for group in overlapping_groups({*document.spans, *chain.from_iterable(answers)}):
+            gold, *said = (tuple(sorted({*group}.intersection(spans))) for spans in (document.spans, *answers))
+            place = group[0].start, max(span.end for span in group)
+            found.append(Place(document.id, *place, gold, dict(zip(systems, said, strict=True))))
+    return found
 
 
 def saved_by_the_stack(places: Iterable[Place]) -> list[Place]:
@@ -65,22 +69,6 @@ def patterns(places: Iterable[Place]) -> list[tuple[tuple[str, ...], int]]:
     """How often exactly these systems were right, the most frequent first; also where the stack was wrong."""
     counts = Counter(place.right for place in places)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _places(document: Document, answers: Mapping[str, Sequence[Span]]) -> Iterator[Place]:
-    hulls: list[tuple[int, int]] = []
-    for span in sorted({*document.spans, *(span for spans in answers.values() for span in spans)}):
-        if hulls and span.start < hulls[-1][1]:
-            hulls[-1] = (hulls[-1][0], max(hulls[-1][1], span.end))
-        else:
-            hulls.append((span.start, span.end))
-    for start, end in hulls:
-
-        def within(spans: Iterable[Span], start: int = start, end: int = end) -> tuple[Span, ...]:
-            return tuple(sorted({span for span in spans if start <= span.start and span.end <= end}))
-
-        said = {name: within(spans) for name, spans in answers.items()}
-        yield Place(document.id, start, end, within(document.spans), said)
 
 
 def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:

@@ -1,12 +1,12 @@
-"""The stack beside other ways to choose from the same candidates, with tests of how far they differ.
+"""The stack compared with other ways to choose from the same candidates, with significance tests.
 
     choosers = choosers_of(gold, pools, stack_answers, ("regex", "crf"), labels, criterion_named("strict"))
     choosers.table("title")            a row a chooser; `short` has fewer
     choosers.share, choosers.sentence  0.31: of the way from the best member to the perfect chooser
 
-The members are the submodels, each by itself. Which of them is best, and which of three thresholds of the plain mean,
-is chosen on the very notes on which they are scored, so these two are slightly too good; the stack gets no such help.
-Where training has the candidates there is one chooser more, a logistic regression over log-odds.
+The members are the single submodels. The best member and the best of three thresholds of the plain mean are chosen on
+the notes on which they are scored, so these two are slightly too good; the stack has no such advantage. If the training
+candidates are known, a logistic regression over log-odds is compared too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
 def stack_table(
     title: str, sections: Iterable[Iterable[tuple[str, Score, Difference | None]]], units: Units, remark: str = ""
 ) -> Table:
-    """Systems beside the stack: scores with intervals, F1 less that of the stack, and the corrected p-value."""
+    """Systems with their scores and intervals, F1 less that of the stack, and the corrected p-value."""
     rows: list[list[TableRow]] = [
         [
             (
@@ -68,7 +68,7 @@ def stack_table(
 
 
 def difference_facts(difference: Difference) -> dict[str, Any]:
-    """A difference in F1 as JSON can hold it."""
+    """A difference in F1, for JSON."""
     return {"f1": difference.gap._asdict(), "p": difference.p, "p after Holm": difference.p_holm}
 
 
@@ -76,7 +76,7 @@ def difference_facts(difference: Difference) -> dict[str, Any]:
 class ChooserRow:
     """A way to choose, its score, and F1 less that of the stack.
 
-    :param remark: why it is here, if that was decided by its score on these notes.
+    :param remark: `best member`, for example, if it was chosen by its score on these notes.
     """
 
     name: str
@@ -85,7 +85,7 @@ class ChooserRow:
     difference: Difference | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON can hold it."""
+        """The row for JSON."""
         row = {"name": self.name, "chosen on these notes as": self.remark or None, **self.score.to_dict()}
         return {**row, LESS_STACK: difference_facts(self.difference)} if self.difference else row
 
@@ -100,14 +100,14 @@ class Choosers:
 
     @property
     def share(self) -> float | None:
-        """Where F1 of the stack is between best member, 0, and perfect chooser, 1; none if that member is perfect."""
+        """F1 of the stack on a scale from best member, 0, to perfect chooser, 1; None if they are equal."""
         f1 = {row.remark if row.remark == _BEST_MEMBER else row.name: row.score.f1.value for row in self.rows}
         way = f1[PERFECT] - f1[_BEST_MEMBER]
         return (f1[STACK] - f1[_BEST_MEMBER]) / way if way > 0 else None
 
     @property
     def sentence(self) -> str:
-        """How far the stack is from the best possible choice among its candidates."""
+        """The same in words."""
         if self.share is None:
             return "The best member is as good as any choice from these candidates can be."
         if self.share < 0:
@@ -116,7 +116,7 @@ class Choosers:
 
     @property
     def short(self) -> Choosers:
-        """The same without members and means except the best of each."""
+        """The same with only the best member and the best mean."""
         left_out = {*self.members, *(row.name for row in self.rows if row.name.startswith(_MEAN.partition("{")[0]))}
         return replace(self, rows=tuple(row for row in self.rows if row.remark or row.name not in left_out))
 
@@ -127,7 +127,7 @@ class Choosers:
         return stack_table(title, [rows], self.units, remark)
 
     def to_dict(self) -> dict[str, Any]:
-        """All rows, and how far the stack gets, as JSON can hold them."""
+        """All rows and the share, for JSON."""
         way = {"share of the way from best member to perfect chooser": self.share}
         return {"choosers": plain(self.rows), **way}
 
@@ -146,13 +146,13 @@ def choosers_of(
     """Score all choosers: each member, majority vote of several, plain mean, the stack, and the perfect chooser.
 
     :param pools: the candidates for each note, with labels spelled as in gold; `labels` is their label set.
-    :param stack: what the stack accepts of them.
-    :param others: further ways to choose from the candidates, by name, with what they accept.
-    :raises LabelError: if a span carries a label that neither label set knows.
+    :param stack: the spans that the stack accepts.
+    :param others: name of another chooser -> the spans that it accepts.
+    :raises LabelError: for a label of neither label set.
     """
 
     def perfect(pool: Sequence[Voted], accepted: Sequence[Span], note: Document) -> list[Span]:
-        """The gold spans that a member proposed, or that the stack found by itself."""
+        """The gold spans that a member proposed or only the stack found."""
         proposed = [c for c in pool if any(vote.source in members for vote in c.votes)]
         return sorted({*perfect_choice(proposed, note.spans), *{*note.spans}.intersection(accepted)})
 
@@ -179,7 +179,7 @@ def choosers_of(
 
 
 def choosers_in_training(training: Training, corpus: Corpus, resampling: Resampling = BY_PATIENT) -> Choosers:
-    """Score all choosers on the training notes, each by what it says of patients that it never saw."""
+    """Score all choosers on the training notes, out of fold."""
     stacker, members = training.engine.stacker, training.engine.names
     regression = LogOddsRegression(members).fit(stacker.decided_, corpus.documents, seed=resampling.seed)
     return choosers_of(
@@ -193,7 +193,7 @@ def choosers_of_proposed(
 ) -> Choosers:
     """Score all choosers on the unseen notes or, if there are none, on the training notes out of fold.
 
-    :param stack: what the stack accepts of the notes of `gold`.
+    :param stack: the spans that the stack accepts in the notes of `gold`.
     """
     members = tuple(proposed.out_of_fold)
     pools = candidates_in_notes(proposed.tables, proposed.out_of_fold)
@@ -209,6 +209,6 @@ def choosers_of_proposed(
 def candidates_in_notes(
     tables: Sequence[FeatureTable], proposals: Mapping[str, Proposals]
 ) -> list[list[PooledCandidate]]:
-    """The candidates for each note, on spans of the note as it was written."""
+    """The candidates for each note, by offsets in the note as written."""
     pools = pools_of(tables, proposals, tuple(proposals))
     return [[c.in_note(table.view) for c in pool] for table, pool in zip(tables, pools, strict=True)]

@@ -1,10 +1,10 @@
-"""Learning curves: the F1 of each run, their mean at every share, and how far it may be from the truth.
+"""Learning curves: the F1 of each run, and at each share their mean with its interval.
 
     point = curves_of(runs)["crf"][0]
     point.f1             Measure(value=0.92, low=0.905, high=0.935): the mean of all runs and its spread
 
-Runs on the same random order are alike, so nine runs on three orders say less than nine orders would: their number is
-divided by the design effect (Kish 1965) that follows from their correlation within orders, by analysis of variance.
+Runs on the same random order are correlated, so nine runs on three orders tell less than nine orders would. Their
+number is divided by the design effect (Kish 1965), from the correlation within orders by analysis of variance.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from phistack.ensemble.experiments.parts import plain
 from phistack.ensemble.experiments.results import CorpusFacts
 
 FEWEST_FOR_INTERVAL = 5
-"""Runs on random orders: with fewer, Student's t says less of the curve than of its own degrees of freedom."""
+"""Runs for an interval; with fewer, Student's t is too wide to be of use."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurveRun:
     """One training.
 
-    :param share: percent of the training patients or sentences; `size` is how many these are.
-    :param sample: the number of the random order, from 1; `number` that of the run on this sample.
-    :param folds: of the stack; none without it.
+    :param share: percent of the training patients or sentences; `size` is their number.
+    :param sample: number of the random order, from 1; `number` is that of the run on it.
+    :param folds: of the stack; None without a stack.
     """
 
     share: float
@@ -45,7 +45,7 @@ class CurveRun:
     scores: Mapping[str, Score]
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as JSON can hold it."""
+        """The run for JSON."""
         run = {"share": self.share, "size": self.size, "sample": self.sample, "run": self.number}
         systems = plain(self.scores)
         return {**run, "training": self.training.to_dict(), "folds": self.folds, "systems": systems}
@@ -53,7 +53,11 @@ class CurveRun:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One system at one share: the F1 of each run, order by order, `n_runs` of each; :param by: what is counted."""
+    """One system at one share.
+
+    :param by: what `size` counts: patients or sentences.
+    :param orders: F1 of each run, order by order, `n_runs` of each.
+    """
 
     share: float
     size: int
@@ -63,28 +67,28 @@ class CurvePoint:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean, of enough runs that differ."""
+        """The 95 % interval of the mean; None if the runs are too few or all equal."""
         return interval_of_mean(self.orders, n_runs=self.n_runs) if len({*self.orders}) > 1 else None
 
     @property
     def f1(self) -> Measure:
-        """The mean, with its interval or, of too few runs, the lowest and the highest."""
+        """The mean, with its interval or, with too few runs, the lowest and the highest."""
         return Measure(fmean(self.orders), *(self.interval or (min(self.orders), max(self.orders))))
 
     @property
     def cell(self) -> str | Cell:
-        """The mean and its spread; the mean alone where there is one value."""
+        """The mean and its spread; the mean alone if all runs are equal."""
         return share(self.f1) if len({*self.orders}) > 1 else percent(self.f1.value)
 
     def to_dict(self) -> dict[str, Any]:
-        """The point as JSON can hold it."""
+        """The point for JSON."""
         interval = list(self.interval) if self.interval else None
         point = {"share": self.share, self.by: self.size, "f1": self.f1.value}
         return {**point, "interval": interval, "orders": list(self.orders)}
 
 
 def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, list[CurvePoint]]:
-    """For each system a point a share, shares growing; :param by: what the sizes of the runs count."""
+    """System -> its points, by growing share; :param by: what the sizes count."""
     parts: defaultdict[tuple[float, int], list[CurveRun]] = defaultdict(list)
     for run in runs:
         parts[run.share, run.size].append(run)
@@ -99,7 +103,10 @@ def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, li
 
 
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
-    """The 95 % interval of the mean by Student's t, within 0 and 1, of five scores or more; `n_runs` of each order."""
+    """The 95 % interval of the mean by Student's t, cut to [0, 1]; None for fewer than five scores.
+
+    :param n_runs: scores of each order, which follow each other.
+    """
     from scipy.stats import t
 
     if len(scores) < FEWEST_FOR_INTERVAL:
@@ -110,7 +117,7 @@ def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float
 
 
 def _of_mean(scores: FloatArray) -> tuple[float, float]:
-    """The variance of the mean of scores of shape `(n_orders, n_runs)`, and how many of them count as one."""
+    """The variance of the mean of scores of shape `(n_orders, n_runs)`, and the design effect."""
     n_orders, n_runs = scores.shape
     if n_orders > 1 and n_runs > 1:
         between = n_runs * float(scores.mean(axis=1).var(ddof=1))
@@ -122,7 +129,7 @@ def _of_mean(scores: FloatArray) -> tuple[float, float]:
 
 
 def spread_of(samples: int, *, by: str = "patients", n_runs: int = 1) -> str:
-    """What is given beside each mean of so many random orders, and so many runs on each."""
+    """What the figures beside each mean are, in words."""
     of = f"{samples} random orders of the training {by}, one at 100 %, where all orders have the same {by}"
     if n_runs > 1:
         of = f"{n_runs} runs on each of {of}"

@@ -1,8 +1,8 @@
-"""Wrong decisions of a stack as tables: by kind, by label, by who would have made them, and one by one; calibration.
+"""Tables of a stack's wrong decisions: by kind, by label, by source and one by one; and of calibration.
 
 by_kind([error, ...])         a row a kind, with what it means
 by_label(errors, gold)        a row a label, a column a kind
-by_chooser(errors)            a row a set of sources, such as `crf+tbed`, a column a kind
+by_chooser(errors)            a row a set of submodels, such as `crf+tbed`, a column a kind
 one_by_one(errors)            a row a wrong decision
 counts_by(errors, label_of)   {"DOCTOR": {"missed": {...}, "false": {...}}} for JSON
 calibration_table(calibrations_of(documents, decisions, ("regex", "crf")), "Calibration")
@@ -27,28 +27,28 @@ _COLUMNS = ("note", "place", "label", "wrong", "chosen by", "offered by", "inste
 
 
 def label_of(error: ShownError) -> str:
-    """The label of the gold span that was missed, or of the false span."""
+    """The label of the missed gold span or of the false span."""
     return error.wrong.span.label
 
 
 def sources_of(error: ShownError) -> str:
-    """The submodels that would have marked the false span, or the closest candidate for the missed one: `crf+tbed`."""
+    """The submodels that mark the false span, or the candidate closest to the missed one: `crf+tbed`."""
     return "+".join(error.wrong.chosen_by) or _NOBODY
 
 
 def counts_of_kinds(errors: Iterable[ShownError]) -> dict[str, dict[str, int]]:
-    """Side -> kind -> how many, kinds without any included."""
+    """Side -> kind -> count, zero included."""
     counts = Counter(error.wrong.kind for error in errors)
     return {kinds[0].side: {kind.name: counts[kind] for kind in kinds} for kinds in (MISSED, FALSE)}
 
 
 def counts_by(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> dict[str, dict[str, dict[str, int]]]:
-    """The same for each value of a key, most wrong decisions first."""
+    """The same for each value of a key, the most frequent first."""
     return {value: counts_of_kinds(some) for value, some in _grouped(errors, key).items()}
 
 
 def by_kind(errors: Sequence[ShownError]) -> Table:
-    """A row a kind, with what it means and its share of all that is missed, or false."""
+    """A row a kind, with its meaning and its share of all missed or all false spans."""
     counts = Counter(error.wrong.kind for error in errors)
     sections = []
     for kinds in (MISSED, FALSE):
@@ -64,20 +64,20 @@ def by_kind(errors: Sequence[ShownError]) -> Table:
 def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
     """A row a label, a column a kind; :param gold: label -> how many gold spans have it."""
     rows = [(label, str(gold.get(label, 0)), *_by_kinds(some)) for label, some in _grouped(errors, label_of).items()]
-    title = "Wrong decisions by label, which is that of the gold span for a missed one"
+    title = "Wrong decisions by label: of the missed gold span or of the false span"
     return Table(("label", "gold", *_HEADS), [rows], title)
 
 
 def by_chooser(errors: Sequence[ShownError]) -> Table:
-    """A row a set of sources that were wrong together, a column a kind."""
+    """A row a set of submodels that were wrong together, a column a kind."""
     rows = [(chosen, *_by_kinds(some)) for chosen, some in _grouped(errors, sources_of).items()]
-    title = "Wrong decisions by who would have marked the false span, or the closest candidate for a missed one"
-    note = "nobody: it was only offered to the stacker, or not proposed at all"
+    title = "Wrong decisions by the submodels that mark the false span, or the candidate closest to a missed one"
+    note = "nobody: no submodel marks it; it was only offered to the stacker, or not proposed at all"
     return Table(("chosen by", *_HEADS), [rows], title, note)
 
 
 def one_by_one(errors: Sequence[ShownError]) -> Table:
-    """A row a wrong decision, by offsets; with its text where there is any."""
+    """A row a wrong decision, by offsets; with its text if that is known."""
     has_text = any(error.text for error in errors)
     columns = (*_COLUMNS, *(["text"] if has_text else []))
     rows = [
@@ -106,9 +106,9 @@ def _grouped(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> 
 def calibrations_of(
     documents: Sequence[Document], decided: Sequence[Sequence[Decision]], members: Iterable[str]
 ) -> dict[str, Calibration]:
-    """Whether members and stack are as often right as their scores say, by the gold spans of some notes.
+    """Calibration of members and stack against the gold spans of some notes.
 
-    A member is judged on what it proposed, by its scores; the stack on all candidates, by its probabilities.
+    A member is judged on its own proposals, by its scores; the stack on all candidates, by its probabilities.
     """
     judged = [(d, d.span in note.spans) for note, found in zip(documents, decided, strict=True) for d in found]
     said: dict[str, list[tuple[float, bool]]] = {name: [] for name in members}
@@ -121,7 +121,7 @@ def calibrations_of(
 
 
 def calibration_table(calibrations: Mapping[str, Calibration], title: str) -> Table:
-    """A row for each member and the stack: the expected error, and the bin in which it errs most."""
+    """A row for each member and the stack: the expected error, and the bin with the largest error."""
     columns = ("system", "candidates", "expected error", "furthest: says", "is right", "of candidates")
     rows = [
         (
@@ -132,6 +132,6 @@ def calibration_table(calibrations: Mapping[str, Calibration], title: str) -> Ta
     ]  # fmt: skip
     note = (
         "Shares in percent. Expected error: mean distance between score and share that is right. Furthest: the range "
-        "of scores, with 50 candidates or more, where both are furthest apart."
+        "of scores, with 50 candidates or more, where they differ most."
     )
     return Table(columns, [rows], title, note)

@@ -1,11 +1,11 @@
-"""The wrong decisions of an engine's stack, counted and listed, beside the other ways to choose.
+"""The wrong decisions of an engine's stack, counted and listed, with the other ways to choose.
 
     analysis = analyse_errors(gold, engine)
-    analysis.summary, analysis.tables()            how much is missed and false; choosers, and errors by kind and label
-    analysis.to_dict(), .latex(), .page()          all of it as JSON, for LaTeX and as a page
+    analysis.summary, analysis.tables()            how many are missed and false; choosers, and errors by kind and label
+    analysis.to_dict(), .latex(), .page()          the same as JSON, for LaTeX and as a page
 
-`ensemble.stacking.wrong_decisions` defines wrong decisions and their kinds. All is strict: start, end and label must be
-right. No text of a note is kept unless that was asked for.
+`ensemble.stacking.wrong_decisions` defines wrong decisions and their kinds. The criterion is strict: start, end and
+label must be right. No text of a note is kept unless the user asks for it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _PROTOCOL = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis:
-    """Everything that `analyse_errors` found.
+    """The result of `analyse_errors`.
 
-    :param calibrations: of each submodel and the stack: whether it is as often right as it says.
-    :param gold: label, as it may be shown -> how many gold spans have it.
+    :param calibrations: of each submodel and the stack.
+    :param gold: label, as it may be shown -> number of gold spans.
     :param errors: all wrong decisions, in the order of the notes.
     """
 
@@ -57,7 +57,7 @@ class ErrorAnalysis:
 
     @property
     def summary(self) -> str:
-        """How much is missed and false, and how far the stack is from the best choice among its candidates."""
+        """How many are missed and false, and how far the stack is from the perfect chooser."""
         sides = Counter(error.wrong.kind.side for error in self.errors)
         return (
             f"Of {self.notes.spans} PHI, {sides['missed']} are missed; {sides['false']} spans are false. "
@@ -65,7 +65,7 @@ class ErrorAnalysis:
         )
 
     def tables(self) -> list[Table]:
-        """Choosers, calibration, and the wrong decisions by kind, by label, and by who would have made them."""
+        """Choosers, calibration, and the wrong decisions by kind, by label and by submodels."""
         title = f"choosers on {self.notes.documents} notes, {self.origin.counted}"
         calibrated = counted.calibration_table(self.calibrations, "Calibration of the submodels and of the stack")
         wrong = counted.by_kind(self.errors), counted.by_label(self.errors, self.gold), counted.by_chooser(self.errors)
@@ -76,7 +76,7 @@ class ErrorAnalysis:
         return "\n".join(table.latex(self.origin.comment) for table in self.tables())
 
     def page(self) -> str:
-        """All of it as one HTML file."""
+        """Everything as one HTML file."""
         notes = {"notes": str(self.notes.documents), "PHI": str(self.notes.spans), "label set": self.notes.label_set}
         members = ", ".join(self.choosers.members)
         facts = {**notes, "submodels": members, "date": self.origin.date, "in short": self.summary}
@@ -84,7 +84,7 @@ class ErrorAnalysis:
         return errors_page(self.tables(), self.errors, facts=facts, picture=picture)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure and every wrong decision, as JSON can hold them."""
+        """Every figure and every wrong decision, for JSON."""
         of_labels = counted.counts_by(self.errors, counted.label_of)
         return {
             **self.origin.to_dict(),
@@ -102,13 +102,13 @@ class ErrorAnalysis:
 def analyse_errors(
     gold: Corpus, engine: Engine, *, with_text: bool = False, resampling: Resampling = BY_PATIENT
 ) -> ErrorAnalysis:
-    """Decide on annotated notes, and see what is wrong in which way.
+    """Decide on annotated notes and sort the wrong decisions.
 
     :param gold: annotated notes that the engine was not trained on.
-    :param engine: if it has a cascade, all submodels read all lines nevertheless.
-    :param with_text: whether the text of wrong decisions, ids and labels are in the analysis as they are.
+    :param engine: its cascade, if any, is switched off: all submodels read all lines.
+    :param with_text: whether to show ids, labels and the text of wrong decisions as they are.
     :raises EvaluationError: if the notes have no annotated PHI.
-    :raises LabelError: if a span carries a label that neither label set knows.
+    :raises LabelError: for a label of neither label set.
     """
     if not any(document.spans for document in gold.documents):
         raise EvaluationError("the notes have no annotated PHI to compare with; check their format and labels")

@@ -3,8 +3,8 @@
     write_results(out, lambda: measure_frontier(corpus, Path("engine")))
     out/frontier.png, ...       recall by notes per second
 
-A subset is on the frontier if no other is at least as good in both speed and recall and better in one. Every subset has
-the stacker that was trained for it, on out-of-fold candidates, when the bundle was made.
+A subset is on the frontier if no other is at least as good in both speed and recall and better in one. Each subset uses
+the stacker that was trained for it, out of fold, with the bundle.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "phistack.frontier.v1"
 _REACH = 8.0
-"""From a point to its number, in points."""
+"""Distance from a point to its number, in points."""
 _COLUMNS = ("system", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
 _PROTOCOL = (
-    "Each subset of the submodels, weighed by the stacker that was trained for it, annotated all notes in a fresh "
-    "process with one thread on one core, {repetitions} times, in turn with the others. Speed is in notes per second "
+    "Each subset of the submodels, with the stacker that was trained for it, annotated all notes in a new process with "
+    "one thread on one core, {repetitions} times, in turn with the others. Speed is in notes per second "
     "of processor time, features included and load excluded: median, lowest and highest of the repetitions. "
     "Scores are by the criterion {criterion}, with {intervals}."
 )
@@ -54,7 +54,7 @@ class SubsetRow:
 
     @property
     def name(self) -> str:
-        """The names of the submodels, joined; a stacker over one submodel is not that submodel by itself."""
+        """The names of the submodels, joined; `stack over crf` is not the submodel `crf` alone."""
         return subset_name(self.subset) if len(self.subset) > 1 else f"stack over {self.subset[0]}"
 
     @property
@@ -63,14 +63,14 @@ class SubsetRow:
         return self.speed.notes_per_second.value, 100 * self.score.recall.value
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON can hold it."""
+        """The row for JSON."""
         figures = {**self.speed.to_dict(), **self.score.to_dict()}
         return {"name": self.name, "submodels": list(self.subset), **figures, "on frontier": self.is_best}
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """All subsets, from the fastest to the slowest; :param trained_on: what the bundle says of its training."""
+    """All subsets, the fastest first; :param trained_on: the bundle's facts on its training notes."""
 
     origin: Origin
     trained_on: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Frontier:
         return {"table": Table(_COLUMNS, [rows], what, "", 1, caption)}
 
     def draw(self, folder: Path) -> None:
-        """Recall by notes per second, the frontier as a stepped line; points are numbered, and named beside it."""
+        """Recall by notes per second, the frontier as a stepped line; a list beside it names the numbered points."""
         title = f"Speed and recall of {self.notes.documents} notes, {self.origin.counted}"
         with picture(folder, "frontier", title, size=(7.5, 4.6), comment=self.origin.comment) as figure:
             axes, names = figure.subplots(1, 2, width_ratios=(4, 1.25))
@@ -113,7 +113,7 @@ class Frontier:
             _numbers(axes, self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
+        """Every figure, for JSON."""
         notes = {"notes": {**self.notes.to_dict(), "characters": self.characters}}
         measured = {"machine": asdict(self.machine), "repetitions": self.repetitions, "rows": self.rows}
         return {**self.origin.to_dict(), "trained on": dict(self.trained_on), **notes, **plain(measured)}
@@ -156,7 +156,7 @@ def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 
 def _rows(runs: Mapping[Subset, Sequence[Run]], scores: Mapping[str, Score]) -> tuple[SubsetRow, ...]:
-    """A row a subset, from the fastest to the slowest."""
+    """A row a subset, the fastest first."""
     speeds = [Speed.of(of_subset) for of_subset in runs.values()]
     found = [scores[subset_name(subset)] for subset in runs]
     best = on_frontier([(s.notes_per_second.value, f.recall.value) for s, f in zip(speeds, found, strict=True)])
@@ -193,7 +193,7 @@ def _names(axes: Axes, rows: Sequence[SubsetRow]) -> None:
 
 
 def _numbers(axes: Axes, rows: Sequence[SubsetRow]) -> None:
-    """The points' numbers, each on the side where it is furthest from the points and the numbers before it."""
+    """The points' numbers, each on the side that is furthest from all points and the numbers so far."""
     import numpy as np
 
     places = axes.transData.transform([row.place for row in rows])

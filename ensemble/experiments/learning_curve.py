@@ -1,12 +1,12 @@
-"""The score by the number of training patients, or sentences: whether more annotated notes would help.
+"""F1 by the number of training patients or sentences: would more annotated notes help?
 
-    out/curve.png, ...  the curves, every order as dots, and the 95 % interval of enough orders
+    out/curve.png, ...  the curves, each order as a dot, and the 95 % interval if there are enough orders
     out/table.tex       for LaTeX with booktabs
 
-Each sample is one random order of the training patients or sentences, of which every share takes the first. An engine
-is trained on each once, or several times from other random starts; at 100 % all orders are the same, so only the first
-is trained on. All runs are scored on the same notes, of patients that no run is trained on. With `by="sentences"`, 3
-samples and 3 runs of each that is figure 2 of Trienes 2020.
+Each sample is one random order of the training patients or sentences; a share takes the first of them. An engine is
+trained on each share of each sample once, or several times from other random starts. At 100 % all orders are the same,
+so only the first is used. All runs are scored on the same notes, of patients that no run is trained on. With
+`by="sentences"`, 3 samples and 3 runs of each, this is figure 2 of Trienes 2020.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.evaluation.tables import Table, TableRow, escaped
+from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.ensemble.experiments.curves import FEWEST_FOR_INTERVAL, CurvePoint, CurveRun, curves_of, spread_of
 from phistack.ensemble.experiments.parts import answers_of, fitting, plain, system_cell, systems_of
 from phistack.ensemble.experiments.pictures import curve_picture
@@ -44,7 +44,7 @@ _PROTOCOL = (
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Every run; :param samples: how many random orders there are of what `by` names, with `n_runs` on each."""
+    """Every run; :param samples: how many random orders of the patients or sentences, with `n_runs` on each."""
 
     origin: Origin
     training: CorpusFacts
@@ -61,13 +61,8 @@ class LearningCurve:
 
     @property
     def spread(self) -> str:
-        """What is given beside each mean."""
+        """What the figures in brackets are."""
         return spread_of(self.samples, by=self.by, n_runs=self.n_runs)
-
-    @property
-    def caption(self) -> str:
-        """Of the table, for LaTeX."""
-        return escaped(self.table().caption)
 
     def table(self) -> Table:
         """Mean F1 and spread of every system, a row a share."""
@@ -86,16 +81,16 @@ class LearningCurve:
         return Table(columns, [rows], title, f"In brackets: {self.spread}.", 0, caption)
 
     def tables(self) -> dict[str, Table]:
-        """The only table."""
+        """The table by the name of its file."""
         return {"table": self.table()}
 
     def draw(self, folder: Path, *, name: str = "curve") -> None:
-        """The curves, as pictures of that name."""
+        """The curves, in files of that name."""
         title, comment = f"Learning curve, {self.origin.counted}", self.origin.comment
         curve_picture(folder, self.curves, title=title, spread=self.spread, name=name, comment=comment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
+        """Every figure, for JSON."""
         drawn = {"by": self.by, "samples": self.samples, "runs of each sample": self.n_runs, "spread": self.spread}
         corpora = {"training": self.training, "test": self.test}
         return {**self.origin.to_dict(), **drawn, **plain({**corpora, "curves": self.curves, "runs": self.runs})}
@@ -118,14 +113,14 @@ def learning_curve(
 ) -> LearningCurve:
     """Train on growing shares of the patients or sentences and score each run.
 
-    :param test: the notes to score on; without it a fifth of the patients is held out for that.
-    :param by: what is drawn: `patients` or `sentences`; sentences are of training notes only.
-    :param shares: percent of the training patients or sentences; `sizes` are numbers in their place.
-    :param samples: how many random orders of them; with fewer than five runs in all there is no interval.
-    :param runs: how often an engine is trained on each sample, from another random start each time.
-    :param stack: whether the stack is scored beside the submodels, which trains on each fold too.
+    :param test: the notes to score on; by default a fifth of the patients is held out.
+    :param by: `patients` or `sentences`: what the training set grows by.
+    :param shares: percent of the training patients or sentences; `sizes`, if given, are their numbers instead.
+    :param samples: number of random orders; with fewer than five runs in all there is no interval.
+    :param runs: trainings on each share of each sample, each from another random start.
+    :param stack: whether to score the stack too, which takes trainings on folds.
     :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
-    :raises TrainingError: if nothing can be learned from a sample, as none of its notes has PHI.
+    :raises TrainingError: if no note of a sample has PHI.
     """
     rule = criterion_named(criterion)
     corpus = settings.grouped(corpus)
@@ -147,7 +142,6 @@ def learning_curve(
     with stage("learning curve", total=sum(sample.share for sample, _ in to_run)):
         for place, (sample, number) in enumerate(to_run, 1):
             name = f"round {place} of {len(to_run)}, {sample.share:g}% of the {by}"
-            # Each run has its own seed, from which training starts.
             own = replace(settings, seed=settings.seed + (sample.number - 1) * runs + number - 1)
             with stage(name, weight=sample.share, total=1.0):
                 answers = answers_of(sample.corpus, own, unseen=gold.documents, stack=stack, jobs=jobs, cache=cache)

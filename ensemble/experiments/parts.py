@@ -1,11 +1,11 @@
-"""The steps that all experiments share: training, the answers of every system, their scores.
+"""The steps that all experiments share: train, annotate with every system, score.
 
     answers = answers_of(training, settings, unseen=notes)  {"crf": [spans of note 1, ...], "stack": [...]}
     systems_of(gold, answers, labels, criterion)            their scores, and how far they differ
     over_seeds([systems_0.scores, systems_1.scores])        {"crf": means and deviations, ...}
 
-A system is one submodel alone or a stack over several. A cache of folds keeps no model, as models hold words of the
-training notes; `remember` notes where the bundle is, and with `engine_of` that proposes for notes of another corpus.
+A system is one submodel alone or a stack over several. The cache keeps no models, as they hold words of the training
+notes; instead `remember` writes down where the bundle is, and `engine_of` loads it to propose for other notes.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from phistack.features.labels import LabelSet
 from phistack.features.writing import new_file
 
 Answers = Sequence[Sequence[Span]]
-"""For each note, the spans that a system marks."""
+"""The spans of a system, note by note."""
 
 STACK = "stack"
-"""The name of the system that joins all submodels."""
+"""The name of the stack over all submodels, as a system."""
 _Name = TypeVar("_Name", bound=Hashable)
 
 
 def system_cell(name: str) -> str | Cell:
-    """The name of a system in a table, in which the stack is bold."""
+    """The name of a system for a table; the stack is bold."""
     return strong(name) if name == STACK else name
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold in place of whatever has a `to_dict`, at any depth."""
+    """A value for JSON: whatever has a `to_dict`, at any depth, becomes that."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Mapping):
@@ -61,22 +61,22 @@ def plain(value: Any) -> Any:
 
 
 def seeded(settings: EngineSettings, n_seeds: int) -> list[EngineSettings]:
-    """The same settings with so many seeds, beginning with their own."""
+    """The same settings with their own seed and the next ones, `n_seeds` in all."""
     return [replace(settings, seed=settings.seed + number) for number in range(n_seeds)]
 
 
 def over_seeds(runs: Sequence[Mapping[_Name, Score]]) -> dict[_Name, Macro]:
-    """The mean and the sample standard deviation of each system's micro scores, over runs with other seeds."""
+    """The mean and sample standard deviation of each system's micro scores over runs with different seeds."""
     return {name: macro(np.array([run[name].counts for run in runs]), sample=True) for name in runs[0]}
 
 
 def fitting(settings: EngineSettings, corpus: Corpus) -> EngineSettings:
-    """The same settings with no more folds than the corpus has patients, or groups that no fold splits."""
+    """The same settings with no more folds than the corpus has patients or other unsplit groups."""
     return replace(settings, folds=max(2, min(settings.folds, len(fold_groups_of(corpus)))))
 
 
 def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
-    """What one submodel marks by itself: on the unseen notes or, if there are none, out of fold."""
+    """The spans of one submodel alone: on the unseen notes or, if there are none, out of fold."""
     notes = proposed.on_unseen[name] if proposed.unseen else proposed.out_of_fold[name]
     return list(map(chosen_spans, notes, (table.view for table in proposed.unseen or proposed.tables)))
 
@@ -84,9 +84,9 @@ def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
 def stack_answers(
     proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
 ) -> list[list[Span]]:
-    """What a stack over some of the submodels, in the order of training, marks on the same notes.
+    """The spans of a stack over some submodels, in training order, on the same notes.
 
-    :returns: nothing at all if none of them proposed anything out of fold.
+    :returns: no span if none of them proposed anything out of fold.
     """
     decided = stack_decisions(proposed, names, settings, seed=seed)
     return [[decision.span for decision in note if decision.accepted] for note in decided]
@@ -95,7 +95,7 @@ def stack_answers(
 def stack_decisions(
     proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
 ) -> list[list[Decision]]:
-    """The same with the decision on each candidate, on spans of the notes as written."""
+    """The decision on each candidate, by offsets in the notes as written."""
     pools = pools_of(proposed.tables, proposed.out_of_fold, names)
     if not any(pools):
         return [[] for _ in proposed.unseen or proposed.tables]
@@ -117,7 +117,7 @@ def answers_of(
     jobs: int = 1,
     cache: Path | None = None,
 ) -> dict[str, Answers]:
-    """Train, and let each submodel and, if wanted, the stack over all answer; parameters are those of `propose`."""
+    """Train, and annotate with each submodel and the stack, if wanted; other parameters are those of `propose`."""
     settings = fitting(settings, training)
     proposed = propose(
         training, settings, unseen=unseen, out_of_fold=stack or not unseen, added=added, jobs=jobs, cache=cache
@@ -140,7 +140,7 @@ def systems_of(
     """The scores of systems, and their differences.
 
     :param answers: of each system, in the order of gold's documents, with labels of the set `labels`.
-    :param seed: in place of that of the resampling.
+    :param seed: instead of that of the resampling.
     """
     notes, own = replace(gold, label_set=labels), resampling if seed is None else replace(resampling, seed=seed)
     counts = {name: counts_of(gold, notes.with_spans(found), criterion) for name, found in answers.items()}
@@ -148,13 +148,13 @@ def systems_of(
 
 
 def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
-    """Leave in a cache where the bundle is that was trained with these settings on this corpus and nothing else."""
+    """Write into a cache where the bundle is that was trained with these settings on this corpus alone."""
     with new_file(_note_of(cache, settings, corpus), replace=True) as part:
         part.write_text(json.dumps({"bundle": str(bundle.absolute())}), encoding="utf-8")
 
 
 def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
-    """The engine that was trained so; none if it is not known, has other submodels, or cannot be loaded."""
+    """The engine that `remember` noted; None if there is none, it has other submodels, or it cannot be loaded."""
     path = _bundle_of(_note_of(cache, settings, corpus)) if cache else None
     if path is None:
         return None
@@ -171,7 +171,7 @@ def _note_of(cache: Path, settings: EngineSettings, corpus: Corpus) -> Path:
 
 
 def _bundle_of(note: Path) -> Path | None:
-    """Where a note of the cache says that the bundle is; none without a note that can be read."""
+    """The path in a note of the cache; None if it cannot be read."""
     try:
         return Path(json.loads(note.read_text(encoding="utf-8"))["bundle"])
     except (OSError, ValueError, TypeError, KeyError):

@@ -1,6 +1,7 @@
-"""Results as pictures, PNG, SVG and PDF: restrained, with colours for the colour-blind (Okabe and Ito 2008).
+"""Results as pictures in PNG, SVG and PDF, with colours that the colour-blind can distinguish (Okabe and Ito 2008).
 
-Date and settings are in the metadata, not in the drawing. Figures are dots, as axes of F1 that begin at 0 hide them.
+Date and settings are in the metadata, not in the drawing. Scores are dots: bars need an axis from 0, which hides small
+differences.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LINES: dict[str, _LineStyle] = {
     "tbed": (_ORANGE, ":", "D"), "regex": (GREY, (0, (1, 1)), "v"),
 }  # fmt: skip
 _OTHER_LINES = ((_PURPLE, "-", "P"), (_SKY, "--", "X"), (INK, "-.", "<"), (_YELLOW, "-", ">"))
-"""Those of submodels with other names, in turn."""
+"""For submodels with other names, in turn."""
 _SIGNIFICANT = 0.05
 _STYLE: dict[Any, Any] = {
     "font.size": 9, "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False,
@@ -44,7 +45,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def picture(folder: Path, name: str, title: str, *, size: tuple[float, float], comment: str = "") -> Iterator[Figure]:
-    """An empty figure in the style of all pictures; at the end of the block it is written as PNG, SVG and PDF.
+    """An empty figure in the common style; at the end of the block it is written as PNG, SVG and PDF.
 
     :param size: width and height in inches.
     :param comment: where the figures come from, for the metadata.
@@ -66,7 +67,7 @@ def picture(folder: Path, name: str, title: str, *, size: tuple[float, float], c
 
 
 def ablation_chart(title: str, rows: Sequence[VariantRow], folder: Path, *, comment: str = "") -> None:
-    """F1 of every variant with its interval, and the differences to the stack."""
+    """F1 of each variant with its interval, and its difference to the stack."""
     # A row's height, from the top, with a gap between the parts.
     heights = [0.0]
     for row, before in zip(rows[1:], rows, strict=False):
@@ -94,7 +95,7 @@ def _scores(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) ->
 
 
 def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> None:
-    """Differences to the stack as dots; those of single submodels, which are far off, as figures only."""
+    """Differences to the stack as dots; those of single submodels, which are much larger, as figures only."""
     axes.axvline(0, color=BLUE, linewidth=1)
     for height, row in zip(heights, rows, strict=True):
         if row.difference is None:
@@ -116,7 +117,7 @@ def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> N
 def curve_picture(
     folder: Path, curves: Mapping[str, Sequence[CurvePoint]], *, title: str, spread: str, name: str, comment: str
 ) -> None:
-    """Mean F1 by what was trained on, a line a system, with every run and, around the means, the spread in words."""
+    """Mean F1 by training size, a line a system, with the single runs and the intervals; `spread` explains these."""
     with picture(folder, name, title, size=(7, 4.2), comment=comment) as figure:
         axes = figure.subplots()
         lines = _LINES | dict(zip((name for name in curves if name not in _LINES), cycle(_OTHER_LINES), strict=False))
@@ -154,7 +155,7 @@ def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint
 def matrix_picture(
     title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path, *, comment: str = ""
 ) -> None:
-    """F1 by system, corpus trained on and corpus tested on, a panel a system, the stack first."""
+    """F1 by training corpus and test corpus, a panel a system, the stack first."""
     from matplotlib.colors import Normalize
 
     trained = next(iter(matrices.values()))
@@ -163,7 +164,7 @@ def matrix_picture(
     with picture(folder, "matrix", title, size=size, comment=comment) as figure:
         panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False)[0]
         every = [100 * score.f1.value for of in matrices.values() for row in of.values() for score in row.values()]
-        # The least value is still pale, the greatest is not black, and equal ones look alike in all panels.
+        # One scale for all panels; the lowest value is still coloured and the highest is not black.
         room = max(every) - min(every) + 10
         colours = Normalize(min(every) - 0.5 * room, max(every) + 0.2 * room)
         for axes, system in zip(panels, sorted(matrices, key=lambda name: name != STACK), strict=True):

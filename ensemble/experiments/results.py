@@ -1,4 +1,4 @@
-"""What every experiment gives: where its figures come from, tables, pictures, and the folder that holds them all.
+"""The results of an experiment: origin, tables, pictures, and the folder that holds them.
 
 write_results(out, lambda: ablate(corpus, settings))
 out/results.json     every figure, every setting, versions, the protocol and the command
@@ -47,20 +47,20 @@ class CorpusFacts:
         return cls(len(corpus), len(patients_of(corpus)), spans, corpus.label_set.name, digest)
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts as JSON can hold them."""
+        """The facts for JSON."""
         facts = asdict(self)
         return facts | {"label set": facts.pop("label_set"), "corpus SHA-256": facts.pop("digest")}
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How results came about.
+    """Where results come from.
 
-    :param schema: the name of the form of `results.json`, which changes when a key is renamed or dropped.
-    :param protocol: what was trained and scored on what, in sentences.
-    :param settings: of training, where anything was trained.
-    :param label_set: of the notes that are scored.
-    :param units: what intervals and p-values were drawn by.
+    :param schema: the form of `results.json`; it changes when a key is renamed or dropped.
+    :param protocol: in sentences, what was trained and scored on which notes.
+    :param settings: of training; None if nothing was trained.
+    :param label_set: of the scored notes.
+    :param units: the units of intervals and p-values.
     """
 
     schema: str
@@ -73,7 +73,7 @@ class Origin:
 
     @property
     def counted(self) -> str:
-        """The criterion in words that fit the notes, for titles and captions."""
+        """The criterion in words, for titles and captions."""
         return criterion_named(self.criterion).at(self.label_set)
 
     @property
@@ -83,12 +83,12 @@ class Origin:
 
     @property
     def comment(self) -> str:
-        """Where the figures come from: in the first line of a table for LaTeX and in the metadata of pictures."""
+        """The first line of LaTeX tables, and the metadata of pictures."""
         stamp = f", settings {self.settings.digest}" if self.settings else ""
         return f"{self.schema}, {self.date}{stamp}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The first entries of `results.json`, with every setting at its value, those left at their defaults too."""
+        """The first entries of `results.json`; the settings are complete, defaults included."""
         units = self.units.to_dict() if self.units else {}
         code = {"versions": {**versions(), "source SHA-256": code_digest()}}
         about = {"schema": self.schema, "date": self.date, "criterion": self.criterion, "protocol": self.protocol}
@@ -99,10 +99,10 @@ class Origin:
 
 
 class ExperimentResults(Protocol):
-    """What an experiment found.
+    """What an experiment returns.
 
-    `tables` has the names of their files, the main one first; `draw` writes pictures, and whatever else belongs to the
-    results; `to_dict` has every figure as JSON can hold it.
+    `tables` has the names of their files, the main one first; `draw` writes pictures and other files; `to_dict` has
+    every figure, for JSON.
     """
 
     @property
@@ -116,12 +116,13 @@ _Results = TypeVar("_Results", bound=ExperimentResults)
 
 
 def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool = True, command: str = "") -> _Results:
-    """Run an experiment, and write the folder of its results, complete or not at all.
+    """Run an experiment and write the folder of its results, complete or not at all.
 
-    :param measure: the experiment; not called where the folder is taken.
-    :param command: that asked for it, for `results.json`.
-    :raises SettingsError: if there is anything at the path.
-    :raises MissingResourceError: if what draws pictures is not installed.
+    :param measure: the experiment; not called if the path is taken.
+    :param pictures: whether it draws any.
+    :param command: the command line, for `results.json`.
+    :raises SettingsError: if the path is taken.
+    :raises MissingResourceError: if matplotlib is needed and not installed.
     """
     if pictures:
         need("matplotlib", "pictures", "the picture of an experiment")

@@ -1,12 +1,12 @@
-"""Growing parts of training notes, for a learning curve: of their patients, or of their sentences.
+"""Growing parts of the training notes for a learning curve, by patients or by sentences.
 
-    samples_of(corpus, shares=(10, 100), samples=3, seed=0)                  notes of a tenth of the patients, of all
-    samples_of(corpus, by="sentences", sizes=(50, 100), samples=3, seed=0)   notes with 50 of their sentences, with 100
+    samples_of(corpus, shares=(10, 100), samples=3, seed=0)                  the notes of 10 % and 100 % of the patients
+    samples_of(corpus, by="sentences", sizes=(50, 100), samples=3, seed=0)   notes with 50 and 100 of their sentences
     Sentences.of(corpus, FeatureSettings()).chosen([0, 1, 7])                notes with these three sentences
 
-Each sample is one random order, of which every size takes the first; so a larger part holds the smaller one. A note
-keeps the order of its drawn sentences, with a line end where others were between them. PHI is never cut: sentences that
-share some are drawn together and count as one. A whole corpus stays as it is.
+Each sample is one random order, and a part of a size is its beginning, so larger parts contain the smaller ones. A note
+keeps the order of its drawn sentences, with a line end where some were left out. PHI is never cut: sentences that share
+a span count as one. A whole corpus stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNITS = PATIENTS, SENTENCES = "patients", "sentences"
 
 
 class Sample(NamedTuple):
-    """What to train on: percent and number of the patients or sentences, the number of the order, the notes."""
+    """Notes to train on: share in percent and number of patients or sentences, and the number of the random order."""
 
     share: float
     size: int
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 class SentencePlace(NamedTuple):
-    """Where a sentence is: the number of its note, and offsets in the text."""
+    """A sentence: the number of its note, and offsets in the text."""
 
     note: int
     start: int
@@ -50,10 +50,10 @@ class SentencePlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """The sentences of some notes, as an engine that is trained on them has them.
+    """The sentences of some notes, cut as for an engine that is trained on them.
 
-    :param places: in the order of the notes; together they are the whole text of each note that has a token.
-    :param line_ends: how many line ends surely separate sentences.
+    :param places: in the order of the notes; together they cover each note that has a token.
+    :param line_ends: how many line ends separate sentences for certain.
     """
 
     corpus: Corpus
@@ -62,7 +62,7 @@ class Sentences:
 
     @classmethod
     def of(cls, corpus: Corpus, settings: FeatureSettings) -> Self:
-        """Cut notes into sentences, under settings that say whether line ends end them."""
+        """Cut notes into sentences; the settings decide whether a line end ends one."""
         views = [plain_view(document, html=settings.html) for document in corpus.documents]
         marked = [view.document.text[span.start : span.end] for view in views for span in view.document.spans]
         by_lines = lines_end_sentences(settings, marked)
@@ -82,7 +82,7 @@ class Sentences:
         return len(self.places)
 
     def chosen(self, numbers: Collection[int]) -> Corpus:
-        """Notes with some of their sentences; those with none are left out."""
+        """Notes with the chosen sentences only; notes without any are left out."""
         if len(numbers) == len(self):
             return self.corpus
         of_note = groupby((self.places[number] for number in sorted(numbers)), key=lambda place: place.note)
@@ -115,12 +115,13 @@ def samples_of(
     by: str = PATIENTS,
     features: FeatureSettings | None = None,
 ) -> Iterator[Sample]:
-    """What to train on, order by order, parts growing; never fewer than two patients or sentences.
+    """The samples, order by order, each growing from at least two patients or sentences.
 
-    :param shares: percent of the patients or sentences, as `by` says; `sizes` are numbers in their place.
-    :param features: the settings that say where sentences end.
-    :raises SettingsError: for another `by`, if a share is not from 1 to 100 or a size more than there are, or there are
-        no samples or fewer than two patients.
+    :param by: `patients` or `sentences`.
+    :param shares: percent of these; `sizes`, if given, are their numbers instead.
+    :param features: the settings that decide where sentences end.
+    :raises SettingsError: for another `by`, a share outside 1 to 100, a size above their number, no samples, or fewer
+        than two patients.
     """
     if samples < 1:
         raise SettingsError(f"the number of samples must be at least 1, not {samples}")

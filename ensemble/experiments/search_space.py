@@ -1,4 +1,4 @@
-"""The settings among which a search looks, declared as ranges in a TOML file.
+"""A search space: ranges of a submodel's settings, declared in a TOML file.
 
     c2 = { from = 0.001, to = 10.0, scale = "log" }
     max_iterations = { from = 20, to = 80 }           whole numbers, as both ends are
@@ -8,10 +8,10 @@
     trials = 250                                      how many are drawn by default
     validation = 20                                   percent of the patients that all trials are scored on
 
-    space = SearchSpace.named("trienes2020")          an installed one, or the path of one's own
-    space.sampled(30, seed=0)                         30 times a value of each, as {"c2": 0.0312, ...}
+    space = SearchSpace.named("trienes2020")          an installed space, or the path of a file
+    space.sampled(30, seed=0)                         30 draws such as {"c2": 0.0312, ...}
 
-Random search (Bergstra and Bengio 2012) by scikit-learn's `ParameterSampler` over the distributions of SciPy.
+Random search (Bergstra and Bengio 2012) with scikit-learn's `ParameterSampler` and SciPy's distributions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from phistack.features.suggestions import no_such
 from phistack.features.user_files import file_named, read_toml
 
 SPACES = FileRegistry("search-spaces", "search space", ".toml")
-"""Search spaces by name; all are of installed packages."""
+"""The search spaces of installed packages, by name."""
 
 _SEARCH = "search"
 
@@ -42,7 +42,7 @@ class SearchSpace:
 
     :param ranges: setting -> the values to choose from, or a table of its ends and scale.
     :param validation: percent of the patients that all trials are scored on; 0 for cross-validation.
-    :raises SettingsError: if there is no range, or one cannot be sampled from.
+    :raises SettingsError: if there is no range, or one is invalid.
     """
 
     ranges: Mapping[str, Any] = field(repr=False)
@@ -59,7 +59,7 @@ class SearchSpace:
 
     @classmethod
     def named(cls, name: str) -> SearchSpace:
-        """An installed space, or that of a file; :raises SettingsError: naming the file and what is wrong in it."""
+        """An installed space, or that of a file; :raises SettingsError: with the file and the mistake."""
         if name in SPACES.names:
             return cls.from_dict(tomllib.loads(SPACES.text(name)))
         with file_named("the search space", Path(name)):
@@ -67,7 +67,7 @@ class SearchSpace:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> SearchSpace:
-        """What a file declares; :raises SettingsError: for what cannot be sampled from."""
+        """The space that a file declares; :raises SettingsError: for an invalid one."""
         ranges = {name: given for name, given in table.items() if name != _SEARCH}
         search = table.get(_SEARCH, {})
         if not isinstance(search, Mapping) or not all(type(given) is int for given in search.values()):
@@ -77,7 +77,7 @@ class SearchSpace:
         return cls(ranges, **search)
 
     def sampled(self, trials: int, *, seed: int) -> list[dict[str, Any]]:
-        """Random settings, the same for the same seed; fewer where all ranges are lists and there are no more."""
+        """Random settings, the same for the same seed; fewer if all ranges are lists with fewer combinations."""
         from sklearn.model_selection import ParameterGrid, ParameterSampler
 
         distributions = {name: _distribution(name, self.ranges[name]) for name in sorted(self.ranges)}
@@ -87,7 +87,7 @@ class SearchSpace:
         return [{name: self._value(name, drawn[name]) for name in self.ranges} for drawn in sampler]
 
     def _value(self, name: str, drawn: Any) -> Any:
-        """A drawn value as a file can say it: whole where the ends are, else with four digits, within the ends."""
+        """A drawn value for a settings file: whole if both ends are, else with four digits and within the ends."""
         given = self.ranges[name]
         if isinstance(given, list):
             return drawn
@@ -97,7 +97,7 @@ class SearchSpace:
 
 
 def _distribution(name: str, given: Any) -> Any:
-    """A list, or a distribution of SciPy, to draw a setting from; :raises SettingsError: for what is no range."""
+    """A list or a distribution of SciPy to draw from; :raises SettingsError: for an invalid range."""
     from scipy.stats import loguniform, randint, uniform
 
     if isinstance(given, list) and given:

@@ -6,9 +6,8 @@
     run.peak_mb                 of the whole process
     Speed.of([run, again])      of several measurements of the same
 
-Each measurement is a new process on one core, in which numeric libraries use one thread: nothing that an earlier one
-left in memory makes it faster, and its load and memory are those of a process that annotates. Processor time is
-reported, as other programs on the machine change it little.
+Each measurement is a new process on one core, with numeric libraries on one thread: no earlier one speeds it up, and
+its load and memory are those of a process that annotates. It counts processor time, which other programs change little.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import EvaluationError
 
 if TYPE_CHECKING:
-    # Nothing heavy is imported here: what a process imports before its clock starts would be missing in its load.
+    # Nothing heavy is imported here: imports before the clock starts would not count as load.
     from phistack.ensemble.evaluation import Measure
 
 _SHORTEST = 0.001
-"""Seconds; the clock of the processor may miss what takes less than its step."""
+"""Seconds; shorter times may be below the resolution of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement of a subset of the submodels: seconds are of processor time, for all notes and for the load."""
+    """One measurement of some submodels: seconds of processor time for all notes and for the load."""
 
     subset: tuple[str, ...]
     notes: int
@@ -64,7 +63,7 @@ class Speed:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Self:
-        """Sum up runs, of which there is at least one."""
+        """Summarise one run or more."""
         from phistack.ensemble.evaluation import Measure
 
         speeds = [run.notes_per_second for run in runs]
@@ -72,7 +71,7 @@ class Speed:
         return cls(Measure(median(speeds), min(speeds), max(speeds)), load, max(run.peak_mb for run in runs))
 
     def to_dict(self) -> dict[str, Any]:
-        """The speed as JSON can hold it."""
+        """The speed for JSON."""
         middle, low, high = self.notes_per_second
         speed = {"median": middle, "low": low, "high": high}
         return {"speed": speed, "load seconds": self.load_seconds, "peak MB": self.peak_mb}
@@ -86,7 +85,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What speed was measured on: the processor as the system names it, its cores, and the version of Python."""
+    """The machine of a measurement: the processor's name, its cores, and the version of Python."""
 
     processor: str
     cores: int | None
@@ -106,15 +105,15 @@ def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Docu
     """Load a bundle in a fresh process on one core and annotate the notes once.
 
     :param subset: names of submodels; the others are not loaded.
-    :param cascade: as `ensemble.bundles.bundle.load_bundle` takes it.
-    :raises BundleError: if the bundle cannot be loaded, or not without the other submodels.
+    :param cascade: whether the engine uses its cascade.
+    :raises BundleError: if the bundle cannot be loaded, or has no stacker for these submodels.
     :raises EvaluationError: if the process dies.
     """
     from unittest.mock import patch
 
     plain = [document.with_spans(()) for document in documents]
     process = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=keep_freed_memory)
-    # The process inherits the environment, which is as before afterwards.
+    # The new process inherits the environment, which is restored afterwards.
     with patch.dict(os.environ, numeric_environment()), process as pool:
         try:
             return pool.submit(_annotate, model, subset, plain, cascade).result()
@@ -126,13 +125,13 @@ def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Docu
 
 
 def keep_to_one_core() -> None:
-    """Hold this process to one of the cores that it may use, where the system can do that."""
+    """Keep this process on one of the cores that it may use, if the system supports that."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process held so far, in MB; `getrusage` may give that of the parent, on Linux."""
+    """The peak memory of this process in MB; on Linux `getrusage` may return that of the parent."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

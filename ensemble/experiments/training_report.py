@@ -1,10 +1,10 @@
-"""How good a training is, out of fold on its own notes, and where it is weak.
+"""How well an engine does on its training notes, out of fold, and where it is weak.
 
 report = report_on(training, corpus, settings)
 report.summary()          a table of scores, for the terminal
 report.weak               "Weakest: HOSPITAL (12 of 40 missed), ..."
 report.details()          means over folds and seeds, other choosers, calibration
-report.figures()          all of it, for the bundle's manifest and model card
+report.figures()          everything, for the bundle's manifest and model card
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from phistack.features.documents import Corpus
 from phistack.features.shown import shown_label
 
 _WEAKEST = 3
-_CONTEXTS = (1, 2)  # tokens on each side, the same where labels contradict each other
+_CONTEXTS = (1, 2)  # tokens on each side that must be equal for labels to contradict each other
 _PROTOCOL = (
     "Strict micro F1 on the training notes, out of fold by {unsplit}, {folds} folds, seed {seed}; {intervals}. "
     "The stack's kernel and threshold were chosen on the same notes, so its score is slightly too good."
@@ -39,10 +39,10 @@ _PROTOCOL = (
 
 @dataclass(frozen=True, slots=True)
 class TrainingReport:
-    """All figures of a training, on the training notes and out of fold.
+    """All figures of a training, on the training notes out of fold.
 
-    :param unsplit: what no fold splits.
-    :param protocol: how the scores came about, in sentences.
+    :param unsplit: the unit that no fold splits, such as `patient`.
+    :param protocol: how the scores were measured, in sentences.
     :param of_folds: the scores averaged over folds; `of_seeds` over seeds, empty for one seed.
     """
 
@@ -63,7 +63,7 @@ class TrainingReport:
 
     @property
     def weak(self) -> str:
-        """The labels of which the stack misses most, in words; empty if it misses nothing."""
+        """The labels that the stack misses most often, in words; empty if it misses nothing."""
         most = sorted(self.scores[STACK].types, key=lambda score: -score.counts.fn)[:_WEAKEST]
         missed = [(score.name, score.counts.fn, score.counts.support) for score in most if score.counts.fn]
         rows = [f"{shown_label(name, support)} ({fn} of {support} missed)" for name, fn, support in missed]
@@ -71,18 +71,18 @@ class TrainingReport:
 
     @property
     def sentences(self) -> list[str]:
-        """How far the stack is from the best possible choice, and how consistent the labels are."""
+        """How far the stack is from the perfect chooser, and how consistent the labels are."""
         return [self.choosers.sentence, *(found.sentence for found in self.contradictions)]
 
     def details(self) -> list[Table]:
-        """Means over folds and seeds, the choosers in short, and calibration."""
+        """Means over folds and seeds, the main choosers, and calibration."""
         seeds = [mean_table(f"{self.n_seeds} seeds", self.of_seeds)] if self.of_seeds else []
         choosers = self.choosers.short.table("choosers from the same candidates, strict, out of fold")
         calibrated = calibration_table(self.calibrations, "calibration, out of fold")
         return [mean_table("the folds", self.of_folds), *seeds, choosers, calibrated]
 
     def figures(self) -> dict[str, Any]:
-        """What the manifest holds of it, JSON-ready."""
+        """The figures for the manifest, JSON-ready."""
         units = self.choosers.units
         seeds = {name: mean_figures(mean) for name, mean in self.of_seeds.items()}
         return {
@@ -109,10 +109,10 @@ def report_on(
     remark: str = "",
     resampling: Resampling = BY_PATIENT,
 ) -> TrainingReport:
-    """Score a training on the corpus that it was trained on.
+    """Score a training on its own corpus, out of fold.
 
-    :param others: what the systems say out of fold after training with other seeds.
-    :param remark: what else there is to say of how the scores came about.
+    :param others: the answers of the systems, out of fold, from trainings with other seeds.
+    :param remark: a sentence to add to the protocol.
     """
     scores = evaluate_systems(corpus, out_of_fold_corpora(training, corpus), resampling=resampling)
     choosers = choosers_in_training(training, corpus, replace(resampling, seed=settings.seed))

@@ -1,17 +1,18 @@
-"""How far an engine travels: trained on each corpus, tested on each.
+"""How well an engine transfers: trained on each corpus, tested on each.
 
     out/matrix.png, ...     F1, one panel a system
     out/table.tex           the same with intervals: table 9 of Trienes 2020 for any corpora
     out/others.tex          each corpus against all others together: table 8
     out/differences.tex     trained elsewhere less trained at home, and each submodel less the stack, with p-values
 
-A fifth of the patients of each corpus is held out; every engine is tested on these notes, so the figures of one column
-compare. Pooled engines are trained on all corpora but one, or on all, without the notes that are held out; what one
-pooled from all others makes of a corpus, it makes of a new one.
+A fifth of the patients of each corpus is held out, and every engine is tested on these notes, so the figures of one
+column are comparable. Pooled engines are trained on all corpora but one, or on all, without the held-out notes. The
+score of an engine that is pooled from all others is the one to expect on a new corpus.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -26,16 +27,19 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Unit
 from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
 from phistack.ensemble.evaluation.tables import Table, gap, share
 from phistack.ensemble.experiments.choosers import difference_facts
-from phistack.ensemble.experiments.domains import ALL_BUT, Domain, pools_of
 from phistack.ensemble.experiments.parts import STACK, answers_of, plain, system_cell
 from phistack.ensemble.experiments.pictures import matrix_picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.stacking.folds import held_out_patients
+from phistack.ensemble.stacking.folds import held_out_patients, patients_in_several
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 
 SCHEMA = "phistack.transfer.v1"
+_ALL, _ALL_BUT = "all together", "all but "
+"""The names of pools; the second goes before the name of the corpus that is left out."""
+_LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Each corpus split by patient: trained on four fifths, with these settings and the language of the training "
     "corpus; tested on the held-out fifth of every corpus."
@@ -45,15 +49,24 @@ _ON_OTHERS, _FROM_OTHERS = "trained on it, tested on all others", "trained on al
 
 
 @dataclass(frozen=True, slots=True)
+class Domain:
+    """One annotated corpus of the matrix, and the settings to train its engine with."""
+
+    name: str
+    corpus: Corpus
+    settings: EngineSettings
+
+
+@dataclass(frozen=True, slots=True)
 class DomainFacts:
-    """One corpus of the matrix in figures: the settings of its engine, and four fifths and one of its patients."""
+    """One corpus of the matrix: the settings of its engine, and the facts of its training and test notes."""
 
     settings: EngineSettings
     training: CorpusFacts
     test: CorpusFacts
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts as JSON can hold them."""
+        """The facts for JSON."""
         settings = {"language": self.settings.features.language, "settings hash": self.settings.digest}
         return {**settings, "training": self.training.to_dict(), "test": self.test.to_dict()}
 
@@ -63,8 +76,8 @@ class Transfer:
     """The matrix.
 
     :param matrix: system -> trained on -> tested on -> score.
-    :param others: system -> trained on -> score on the held-out notes of all corpora that it was not trained on.
-    :param pooled: name of a pooled engine -> the notes it was trained on.
+    :param others: system -> trained on -> score on the held-out notes of all other corpora.
+    :param pooled: name of a pooled engine -> its training notes.
     :param gaps: (system, other system, tested on) -> the first less the second.
     """
 
@@ -85,7 +98,7 @@ class Transfer:
             ]
             for system, rows in self.matrix.items()
         ]
-        ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, ALL_BUT)][: 1 + (len(self.pooled) > 1)]
+        ways = [(_ON_OTHERS, ""), (_FROM_OTHERS, _ALL_BUT)][: 1 + (len(self.pooled) > 1)]
         others = [
             [(system_cell(n), way, *(share(of[before + name].f1) for name in names)) for n, of in self.others.items()]
             for way, before in ways
@@ -115,7 +128,7 @@ class Transfer:
         matrix_picture(title, self.matrix, folder, comment=self.origin.comment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
+        """Every figure, for JSON."""
         differences = [
             {"of": of, "less": less, "tested on": tested, **difference_facts(found)}
             for (of, less, tested), found in self.gaps.items()
@@ -140,9 +153,9 @@ def transfer(
 ) -> Transfer:
     """Train on each domain, test on each.
 
-    :param domains: at least two, which train the same submodels.
-    :param pooled: whether to train on all domains but one too, for each, and on all together.
-    :param stack: whether the stack is scored beside the submodels; without it nothing is trained on folds.
+    :param domains: at least two, with the same submodels.
+    :param pooled: whether to train on all domains together too, and on all but each one.
+    :param stack: whether to score the stack too, which takes trainings on folds.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared or pooled.
     """
     rule = criterion_named(criterion)
@@ -150,7 +163,7 @@ def transfer(
     parts = {d.name: held_out_patients(d.settings.grouped(d.corpus), seed=d.settings.seed) for d in domains}
     tests = {name: held_out for name, (_, held_out) in parts.items()}
     single = [replace(domain, corpus=parts[domain.name][0]) for domain in domains]
-    trained = [(domain, (domain.name,)) for domain in single] + (pools_of(single) if pooled else [])
+    trained = [(domain, (domain.name,)) for domain in single] + (_pools_of(single) if pooled else [])
     unseen = [document for test in tests.values() for document in test.documents]
     counts: dict[str, dict[str, IntArray]] = {name: {} for name in tests}
     with stage("transfer", total=len(trained)):
@@ -186,10 +199,42 @@ def transfer(
     )  # fmt: skip
 
 
+def _pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
+    """All domains but each one, if there are three or more, and all domains; each pool with the names of its members.
+
+    A pool has the settings of its first member; several languages or shared names of patients are warned of.
+    """
+    languages = sorted({domain.settings.features.language for domain in domains})
+    if len(languages) > 1:
+        several = "the corpora are in several languages (%s); each pooled engine is made for that of its first corpus"
+        _LOG.warning(several, ", ".join(languages))
+    if n_shared := patients_in_several(domain.corpus for domain in domains):
+        alike = (
+            "%d names of patients are in more than one corpus and are taken for different people; if they are the "
+            "same, pooled engines are tested on patients from their training"
+        )
+        _LOG.warning(alike, n_shared)
+    members = [(_ALL_BUT + out.name, [d for d in domains if d is not out]) for out in domains if len(domains) > 2]
+    members.append((_ALL, list(domains)))
+    return [(_pool(name, of), tuple(domain.name for domain in of)) for name, of in members]
+
+
+def _pool(name: str, members: Sequence[Domain]) -> Domain:
+    """Several domains as one; ids and patients begin with the name of the domain."""
+    notes, labels = [], members[0].corpus.label_set
+    for domain in members:
+        labels = labels.extended(domain.corpus.label_set.categories)
+        for note in domain.corpus.documents:
+            fold_group = note.fold_group and f"{domain.name}/{note.fold_group}"
+            id, group = f"{domain.name}/{note.id}", f"{domain.name}/{note.group}"
+            notes.append(replace(note, id=id, group=group, fold_group=fold_group))
+    return Domain(name, Corpus(tuple(notes), labels), members[0].settings)
+
+
 def _gaps(
     tested: Mapping[str, Systems], trained: Sequence[str], systems: Sequence[str]
 ) -> dict[tuple[str, str, str], Difference]:
-    """Trained elsewhere less trained on the tested corpus, and submodel less stack; Holm's correction is over all."""
+    """Trained elsewhere less trained on the tested corpus, and submodel less stack; Holm's correction covers all."""
     found: dict[tuple[str, str, str], Difference] = {}
     for name, of in tested.items():
         pairs = [(_name(on, system), _name(name, system)) for system in systems for on in trained if on != name]

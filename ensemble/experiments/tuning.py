@@ -3,9 +3,9 @@
     out/settings.toml    all settings, with the best that were found: for `train --config`
     out/trials.txt       every trial, the best first; results.json and table.tex have the same
 
-The first trial is the submodel as it is, so what is found is never worse out of fold. Features are read once, and with
-a cache the fits of folds are kept, so a search that was stopped, or one of more trials, goes on. Zhao 2020 tunes by
-10-fold cross-validation, Trienes 2020 on one part of the notes.
+The first trial is the submodel as it is, so the result is never worse out of fold. A cache keeps the fits of folds, so
+a search that was stopped, or one with more trials, continues. Zhao 2020 tunes by 10-fold cross-validation, Trienes 2020
+on one part of the notes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SCHEMA = "phistack.tuning.v1"
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Random search, {trials} trials. Each trial was trained and scored on the same notes{how} by {unsplit}, "
-    "seed {seed}. The best trial was chosen by these very scores, so its score is slightly too good."
+    "seed {seed}. The best trial was chosen by these scores, so its score is slightly too good."
 )
 _OUT_OF_FOLD = " out of fold, {folds} folds"
 _VALIDATED = ", trained on {rest} % of them and scored on the other {validation} %,"
@@ -48,9 +48,9 @@ _VALIDATED = ", trained on {rest} % of them and scored on the other {validation}
 class Trial(NamedTuple):
     """The submodel with some settings.
 
-    :ivar number: 0 for the submodel as it is, then in the order in which they were drawn.
-    :ivar given: the settings that were drawn.
-    :ivar counts: right, wrong and missed, out of fold; none where the settings cannot work for a `reason`.
+    :ivar number: 0 for the submodel as it is, then in the order of the draws.
+    :ivar given: the drawn settings.
+    :ivar counts: right, wrong and missed, out of fold; None if the settings cannot work, for a `reason`.
     """
 
     number: int
@@ -65,11 +65,11 @@ class Trial(NamedTuple):
 
     @property
     def order(self) -> tuple[float, int]:
-        """The best first, of equals the one that was drawn first."""
+        """Sorts the best first, and of equals the one drawn first."""
         return -self.measures.get("f1", -1.0), self.number
 
     def to_dict(self) -> dict[str, Any]:
-        """The trial as JSON can hold it."""
+        """The trial for JSON."""
         counted = {} if self.counts is None else self.counts._asdict()
         reason = {"reason": self.reason} if self.reason else {}
         return {"trial": self.number, "settings": {**self.given}, **counted, **self.measures, **reason}
@@ -77,7 +77,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """All trials of a search for the settings of a submodel; those of its origin are what the search began with."""
+    """All trials of a search for the settings of a submodel; the search began with those of `origin`."""
 
     origin: Origin
     corpus: CorpusFacts
@@ -92,7 +92,7 @@ class Tuning:
 
     @property
     def settings(self) -> EngineSettings:
-        """Those that the search began with, with the best that it found."""
+        """All settings, with the best that were found."""
         assert self.origin.settings is not None
         return _with(self.origin.settings, self.submodel, self.best.given)
 
@@ -110,7 +110,7 @@ class Tuning:
         title = f"settings of {self.submodel}, {self.origin.counted}"
         caption = (
             f"Random search for the {title}, {how} of {self.corpus.documents} notes. The best trial was chosen by "
-            "these very scores."
+            "these scores."
         )
         return {"table": Table(columns, [rows], title, "\n".join(reasons), 1 + len(self.space.ranges), caption)}
 
@@ -125,7 +125,7 @@ class Tuning:
         (folder / "trials.txt").write_text("\n".join([table.title, "", *table.markdown(), ""]), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
+        """Every figure, for JSON."""
         found = {"best trial": self.best.number, "trials": self.trials}
         searched = {"corpus": self.corpus, "submodel": self.submodel, "space": self.space.ranges}
         return {**self.origin.to_dict(), **plain({**searched, **found})}
@@ -144,10 +144,10 @@ def tune(
 ) -> Tuning:
     """Search for the settings of a submodel.
 
-    :param settings: of training; the submodel's own are the first trial.
+    :param settings: of training; the submodel's settings in them are the first trial.
     :param submodel: its name in the settings, or that of a kind.
-    :param trials: how many settings are drawn; as many as the space says by default.
-    :raises SettingsError: if the submodel has no such setting, or no drawn settings can work.
+    :param trials: how many settings to draw; by default the space's number.
+    :raises SettingsError: if the submodel lacks a setting of the space, or no trial can work.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)
@@ -164,7 +164,7 @@ def tune(
         held_out = sorted(chain.from_iterable(folds))
 
         def counted(given: Mapping[str, Any]) -> Counts:
-            """What the submodel with these settings finds out of fold; :raises SettingsError: if they cannot work."""
+            """The submodel's counts with these settings, out of fold; :raises SettingsError: if they cannot work."""
             own = _with(alone, submodel, given)
             fitted = run_fits(own, [*tasks_of(own, tables, folds)], len(tables), jobs=jobs, cache=FoldCache(cache))
             notes = zip(fitted.proposals[submodel], tables, strict=True)
@@ -184,7 +184,7 @@ def tune(
             _LOG.info("tuning: trial %d of %d: %s", number, len(drawn) - 1, trial.measures or trial.reason)
             found.append(trial)
     if all(trial.counts is None for trial in found):
-        raise SettingsError(f"no trial can work; the first one says: {found[0].reason}")
+        raise SettingsError(f"no trial can work; the first one: {found[0].reason}")
     how = _VALIDATED if space.validation else _OUT_OF_FOLD
     how = how.format(folds=len(folds), validation=space.validation, rest=100 - space.validation)
     protocol = _PROTOCOL.format(trials=len(drawn) - 1, how=how, unsplit=settings.unsplit, seed=settings.seed)

@@ -1,4 +1,4 @@
-"""The variants of an engine that an ablation compares, and what each scored.
+"""The variants of an engine that an ablation compares, with their scores.
 
 variants_of(settings, groups=False)
 [Variant("regex", "submodel alone", ...), ..., Variant("stack", ...), Variant("without regex", ...), ...]
@@ -24,8 +24,9 @@ ALONE = "submodel alone"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to build the engine; :param part: the section of the table that it is in.
+    """One way to build the engine.
 
+    :param part: its section of the table.
     :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
     :param without: the feature groups left out.
     """
@@ -39,7 +40,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A variant, its score, and F1 less that of the stack; means over folds or seeds where there are several."""
+    """A variant, its score, F1 less that of the stack, and means over folds or seeds if there are several."""
 
     variant: Variant
     score: Score
@@ -53,7 +54,7 @@ class VariantRow:
         return self.variant.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON can hold it."""
+        """The row for JSON."""
         means = {"mean of folds": self.of_folds, "mean of seeds": self.of_seeds}
         return {
             "name": self.name, "part": self.variant.part, "submodels": list(self.variant.submodels),
@@ -69,9 +70,9 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
     """Every variant: each submodel alone, the stack, and the stack with one part left out or exchanged.
 
     TBED starts from the tags of its own patterns, so the stack is also tried without both the regex submodel and TBED;
-    likewise with any kind that another holds.
+    likewise for any other kind that contains another.
 
-    :param groups: whether feature groups are left out too, those that have columns under these settings.
+    :param groups: whether to leave out feature groups too, those that have columns under these settings.
     """
     names, features, without = tuple(settings.submodels), settings.stacker.features, settings.features.without
     left_out = [(name,) for name in names] + _held_within_others(settings)
@@ -93,7 +94,7 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
 
 
 def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
-    """Each submodel of which others have the like within them, together with these."""
+    """Each submodel whose kind others contain, together with these."""
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
     holding = {name: found.holds(settings.submodels[name]) for name, found in classes.items()}
     groups = (

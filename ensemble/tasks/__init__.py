@@ -1,1 +1,1 @@
-"""What a command does, from path to path."""
+"""The work of the commands, from input path to output path."""

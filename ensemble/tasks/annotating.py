@@ -1,4 +1,4 @@
-"""What the command annotate does: read notes, find PHI, write them."""
+"""The command `annotate`: read notes, find PHI, write them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOG = logging.getLogger("phistack")
 _MOST_TEXTS = 400
 
 HeldBack = Mapping[str, str]
-"""Id -> reason of the notes that the engine cannot read."""
+"""Id -> reason, for the notes that the engine cannot read."""
 
 
 def engine_with(
@@ -42,7 +42,7 @@ def engine_with(
     :param by_language: language -> the bundle that reads passages and notes in it.
     :param only: names of submodels; all by default.
     :param known: a roster.
-    :raises SettingsError: if the roster cannot be used, or the engine does not suit what is asked for.
+    :raises SettingsError: if the roster is not usable, or the engine does not support an option.
     """
     engine, roster = load_bundle(model, only=only), None
     if known is not None:
@@ -57,11 +57,11 @@ def engine_with(
 
 @dataclass(frozen=True)
 class Source:
-    """Notes that an engine is to read, one at a time and as often as needed.
+    """Notes for an engine, read one at a time and as often as needed.
 
     :param path: a file or folder, or `-` for standard input.
-    :param reader: how it is read.
-    :param unmatched_roster: whether to go on although the engine's roster has the patient of no note.
+    :param reader: how to read it.
+    :param unmatched_roster: whether to continue if the engine's roster has no patient of these notes.
     """
 
     path: Path
@@ -70,12 +70,12 @@ class Source:
 
     @cached_property
     def notes(self) -> Found:
-        """All notes, without any spans that they had; :raises CorpusError: if they are of no known format."""
+        """All notes, without their spans; :raises CorpusError: for an unknown format."""
         return self.reader.notes(input_path(self.path), annotated=False)
 
     @cached_property
     def _overview(self) -> tuple[int, list[str]]:
-        """How many notes there are, and texts from all over them; what cannot be read is refused here."""
+        """The number of notes, and texts sampled evenly; notes that cannot be read are refused here."""
         ids, texts, step = set[str](), list[str](), 1
         for number, document in enumerate(self.notes):
             refuse_repeated([*ids & {document.id}])
@@ -91,17 +91,17 @@ class Source:
         return self._overview[0]
 
     def sample(self, most: int) -> list[str]:
-        """The texts of some notes from all over them; :raises CorpusError: if there are no notes."""
+        """The texts of some notes, sampled evenly; :raises CorpusError: if there are no notes."""
         texts = self._overview[1]
         return texts[:: 1 + (len(texts) - 1) // most]
 
     def read(self, engine: Engine, held_back: dict[str, str], *, traced: bool = False) -> Generator[Reading]:
-        """What becomes of each note that the engine can read.
+        """The engine's reading of each note that it can read.
 
-        :param held_back: gets the id of each other note, and the reason.
+        :param held_back: receives the id of each other note, with the reason.
         :param traced: whether the readings have a trace.
         :raises CorpusError: if it can read none.
-        :raises SettingsError: if the engine's roster has the patient of no note.
+        :raises SettingsError: if the engine's roster has no patient of these notes.
         """
         roster, n_others, unread = engine.options.roster, 0, Counter[str]()
         with stage("reading the notes"):
@@ -129,7 +129,7 @@ class Source:
 
 @dataclass
 class Written:
-    """What was written: notes and spans, how often oddities were met, and why notes were held back, by id."""
+    """What was written: counts of notes, spans and warnings, and id -> reason of the notes held back."""
 
     notes: int = 0
     spans: int = 0
@@ -138,10 +138,10 @@ class Written:
 
 
 def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = "") -> Written:
-    """Annotate every note that the engine can read, and write each as it is done; all of them appear, or nothing.
+    """Annotate every note that the engine can read; the output is complete or not written at all.
 
-    :param out: what to write, or `-` for standard output.
-    :param format: of `out`; otherwise by its file ending, or that of `source`, or brat where that is plain text.
+    :param out: a path, or `-` for standard output.
+    :param format: of `out`; by default that of its file ending, else that of `source`, or brat if that is plain text.
     :raises CorpusError: if it can read none of the notes.
     """
     found, written = source.notes.format.name, Written()

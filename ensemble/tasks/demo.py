@@ -1,14 +1,14 @@
-"""The demonstration: train on synthetic notes, score, redact, and write a page that shows all of it.
+"""The demonstration: train on synthetic notes, score, redact, and write a page with the results.
 
-A shipped engine is shown first, as that takes seconds.
+Before that it shows a few notes as a shipped engine redacts them, which takes seconds.
 
 demo_output/
-    shipped.html     three notes as a shipped engine reads them
+    shipped.html     these notes
     corpus/          the training notes, i2b2 XML
     unseen/          notes that the engine never saw, i2b2 XML with gold
     engine/          the bundle
     annotated/       the unseen notes as the engine annotates them, i2b2 XML
-    redacted/        the same as text with labels in place of PHI
+    redacted/        the same as text with labels instead of PHI
     scores.json      scores of each submodel and the stack on the held-out notes
     demo.html        the page
 """
@@ -16,18 +16,21 @@ demo_output/
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.ensemble.deidentification import redact
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.systems import table_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.explaining import note_view
-from phistack.ensemble.tasks.shown_notes import show_shipped
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.views.page import NoteView, write_page
@@ -36,8 +39,14 @@ from phistack.features.formats import write_corpus
 from phistack.features.writing import new_folder, refuse_taken, write_json
 from phistack.submodels.registry import SUBMODELS
 
-# A demonstration must be quick: two folds, a CRF with half the tags, and one network that stops early, reads shorter
-# windows and learns no language model. On so few invented notes this costs hardly any accuracy.
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ENGINE = "english"
+_NOTES = resources.files("phistack.ensemble.tasks") / "shown_notes.toml"
+
+# Quick settings: two folds, a CRF with half the tags, and one network with few epochs, short windows and no language
+# model. On so few invented notes this costs hardly any accuracy.
 _FOLDS = 2
 _QUICK: Mapping[str, Mapping[str, Any]] = {
     "crf": {"scheme": "BIO", "max_iterations": 25},
@@ -58,7 +67,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
     console = Console(width=120)
     begin = time.perf_counter()
     with new_folder(out) as folder:
-        show_shipped(console, folder / "shipped.html")
+        _show_shipped(console, folder / "shipped.html")
         training, held_out = held_out_patients(synthesize(n_documents, seed=seed), parts=4, seed=seed)
         console.print(f"{len(training)} synthetic notes to train on, {len(held_out)} of other patients to score.")
         write_corpus(training, folder / "corpus", format="i2b2")
@@ -81,6 +90,19 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
             facts=facts,
         )
     console.print(f"Done in {seconds} s. Open {out / 'demo.html'} in a browser.", highlight=False)
+
+
+def _show_shipped(console: Console, page: Path) -> None:
+    """Show notes as the English engine redacts them, if that engine is installed."""
+    if _ENGINE not in shipped_names():
+        return
+    notes = [Document(note["id"], note["text"]) for note in tomllib.loads(_NOTES.read_text("utf-8"))["notes"]]
+    engine = load_bundle(shipped_engine(_ENGINE))
+    views = [note_view(note, found) for note, found in zip(notes, engine.decide(notes), strict=True)]
+    console.print(f"{len(notes)} notes that it never saw, by the engine {_ENGINE}, which comes with phistack:")
+    for view in views:
+        console.print(view.redacted, markup=False, highlight=False, soft_wrap=True)
+    write_page(page, title=f"What the engine {_ENGINE} finds", notes=views)
 
 
 def _annotate(engine: Engine, held_out: Corpus, folder: Path) -> Sequence[NoteView]:

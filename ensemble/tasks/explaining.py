@@ -1,4 +1,4 @@
-"""What the command explain does: print and draw why notes are marked as they are."""
+"""The command `explain`: print why spans are marked, and write a page."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from phistack.features.documents import Document
 def explain_corpus(
     source: Source, engine: Engine, console: Console, *, html: Path | None = None, show_text: bool = False
 ) -> tuple[int, HeldBack]:
-    """Print the decisions on every note that the engine can read, and write a page if asked for.
+    """Print the decisions on every note that the engine can read, and write them to the page `html`, if given.
 
-    :returns: how many notes those are, and the others.
+    :returns: the number of these notes, and the notes held back.
     :raises CorpusError: if it can read none of the notes.
     """
     held_back: dict[str, str] = {}
@@ -35,6 +35,6 @@ def explain_corpus(
 
 
 def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
-    """A note with its decisions and its redacted text, as pages show it."""
+    """A note for a page, with its decisions and its redacted text."""
     found = document.with_spans(decision.span for decision in decisions if decision.accepted)
     return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))

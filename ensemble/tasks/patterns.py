@@ -1,7 +1,7 @@
 """The command `patterns check`: where a user's patterns match, by offset.
 
 matches = pattern_matches(user_patterns(path), corpus.documents, "en")
-matches_table(matches)          a row for each match, with its text only if asked for
+matches_table(matches)          a row a match; the text only with show_text
 counts_of(patterns, matches)    "record-number: 12 matches in 9 notes"
 """
 
@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rich.table import Table
-from rich.text import Text
-
+from phistack.ensemble.evaluation.tables import Table
 from phistack.features.documents import Document
 from phistack.features.plain_view import plain_view
 from phistack.features.shown import shown_id, whole
@@ -45,20 +43,21 @@ def pattern_matches(patterns: Sequence[Pattern], documents: Sequence[Document], 
 
 
 def matches_table(matches: Sequence[PatternMatch], *, show_text: bool = False) -> Table:
-    """A row for each match; its text and the full name of the note only if asked for."""
-    table = Table(title=f"{len(matches)} matches", title_justify="left")
-    columns = ["note", "start", "end", "pattern"]
-    for name in [*columns, "text"] if show_text else columns:
-        table.add_column(name, justify="right" if name in ("start", "end") else "left", overflow="fold")
-    for match in matches:
-        id = whole(match.document.id) if show_text else shown_id(match.document.id)
-        text = [Text(repr(match.document.text[match.start : match.end]))] if show_text else []
-        table.add_row(Text(id), str(match.start), str(match.end), Text(match.pattern), *text)
-    return table
+    """A row a match; :param show_text: whether to show its text and the full name of the note."""
+    texts = ("note", "pattern", *(["text"] if show_text else []))
+    rows = [
+        [
+            whole(match.document.id) if show_text else shown_id(match.document.id), match.pattern,
+            *([repr(match.document.text[match.start : match.end])] if show_text else []),
+            str(match.start), str(match.end),
+        ]
+        for match in matches
+    ]  # fmt: skip
+    return Table((*texts, "start", "end"), [rows], f"{len(matches)} matches", n_texts=len(texts))
 
 
 def counts_of(patterns: Sequence[Pattern], matches: Sequence[PatternMatch]) -> Iterator[str]:
-    """How often each pattern matches, also those that never do."""
+    """How often each pattern matches, those without a match included."""
     for pattern in patterns:
         notes = [match.document.id for match in matches if match.pattern == pattern.name]
         yield f"{pattern.name}: {len(notes)} matches in {len(set(notes))} notes"

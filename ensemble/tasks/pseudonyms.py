@@ -1,11 +1,11 @@
-"""What the command pseudonymise does: a corpus to one with surrogates, and a sheet of what a person must see.
+"""The command `pseudonymise`: a corpus with surrogates, and a sheet of places for a person to review.
 
     made = pseudonymise_corpus(corpus, Policy.named("trienes2020"), key)
     made.sheet()       "document,start,end,label,why": offsets in the new notes, and no text
 
-The sheet lists the tags, where the policy leaves it to a person to write something or no surrogate could be made; and
-places that still hold a name or number that is marked elsewhere in the patient's notes. No annotation is perfect:
-Trienes et al. (2020) reviewed every surrogate of their notes.
+The sheet lists the tags, which the policy leaves to a person or for which no surrogate could be made, and unmarked
+places with a name or number that is marked elsewhere in the patient's notes. No annotation is perfect: Trienes et al.
+(2020) reviewed every surrogate.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"
 
 @dataclass(frozen=True, slots=True)
 class PseudonymousCorpus:
-    """The new notes, and what a person must see in them.
+    """The new notes, and the places to review.
 
     :ivar review: id of the note, place and reason, in the order of the notes.
     """
@@ -39,22 +39,22 @@ class PseudonymousCorpus:
 
     @property
     def n_still_there(self) -> int:
-        """How many places have PHI of the patient that nothing marked."""
+        """The number of unmarked places with PHI that is marked elsewhere."""
         return sum(why == _STILL_THERE for _, _, why in self.review)
 
     @property
     def n_unmarked(self) -> int:
-        """How many notes have no PHI at all, so that they are as they were."""
+        """The number of notes without marked PHI, which are unchanged."""
         return sum(not result.replacements for result in self.result.results)
 
     def sheet(self) -> str:
-        """The places to see as CSV."""
+        """The places to review, as CSV."""
         rows = ((document, span.start, span.end, span.label, why) for document, span, why in self.review)
         return sheet(("document", "start", "end", "label", "why"), rows)
 
 
 def pseudonymise_corpus(corpus: Corpus, policy: Policy, key: bytes | None, *, language: str = "") -> PseudonymousCorpus:
-    """Make surrogates for the PHI of a corpus and look for PHI that nothing marked; raises what `pseudonymise` does."""
+    """Make surrogates for the PHI of a corpus and search for unmarked PHI; raises what `pseudonymise` does."""
     language = language or corpus.label_set.language
     result = pseudonymise(corpus, policy, key, language=language)
     to_see: dict[str, list[tuple[Span, str]]] = defaultdict(list)
@@ -68,7 +68,7 @@ def pseudonymise_corpus(corpus: Corpus, policy: Policy, key: bytes | None, *, la
 
 
 def _still_there(corpus: Corpus, policy: Policy, language: str) -> Iterator[tuple[Document, Span]]:
-    """The unmarked places in the old notes, looked for in all notes of a patient together."""
+    """The unmarked places in the old notes, searched for patient by patient."""
     is_word = WordCounts.of(corpus.documents, language).is_word
     patients: dict[str, list[Document]] = defaultdict(list)
     for note in corpus.documents:
@@ -83,7 +83,7 @@ def _still_there(corpus: Corpus, policy: Policy, language: str) -> Iterator[tupl
 
 
 def _moved(span: Span, made: Deidentified) -> Iterator[Span]:
-    """An unmarked place where it is in the new text; one that touches PHI is gone with it."""
+    """An unmarked place by its offsets in the new text; nothing if it touched replaced PHI."""
     ends = [replacement.span.end for replacement in made.replacements]
     before = bisect_right(ends, span.start)
     after = made.replacements[before : before + 1]
@@ -93,9 +93,9 @@ def _moved(span: Span, made: Deidentified) -> Iterator[Span]:
 
 
 def renumbered(corpus: Corpus, key: bytes) -> Corpus:
-    """The corpus with new ids, `007-02` for the second note of the seventh patient, and in their order.
+    """The corpus with new ids, `007-02` for the second note of the seventh patient, sorted by them.
 
-    :param key: decides the order of the patients; without it the numbers do not tell who became whom.
+    :param key: decides the order of the patients; without it the numbers do not show which patient is which.
     """
     keyed = KeyedChoices(usable_key(key), CORPUS)
     groups = {note.group: (keyed.number(10**12, "patient", note.group), note.group) for note in corpus.documents}

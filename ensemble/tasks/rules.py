@@ -1,22 +1,22 @@
-"""The learned TBED rules of a bundle, for a reviewer: read them, score them on new notes, edit them, put them back.
+"""The learned TBED rules of a bundle, for a reviewer: list them, score them on new notes, edit them.
 
-print_rules(bundle, console, score_on=corpus)     what each rule says, did in training, and does there
-write_rules(bundle, Path("rules.txt"))            the rules as text, to be edited
+print_rules(bundle, console, score_on=corpus)     each rule in words, with its counts in training and there
+write_rules(bundle, Path("rules.txt"))            the rules as text, to edit
 replace_rules(bundle, Path("rules.txt"), new)     a new bundle with them, hashed and self-tested anew
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.files import SETTINGS, read_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.tables import Table
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.formats import USUAL_READER, Reader
 from phistack.features.regular_files import read_regular
@@ -32,25 +32,28 @@ def print_rules(
     """List the rules in words, with what each did in training.
 
     :param submodel: the name of the TBED submodel, where the bundle has several.
-    :param score_on: annotated notes; what each rule corrects and breaks there, after the rules before it, is shown too.
+    :param score_on: annotated notes on which to count what each rule corrects and breaks, after the rules before it.
     :param reader: how these notes are read.
     :raises BundleError: if the bundle has no TBED submodel.
     """
     engine = load_bundle(bundle)
     tbed = _tbed_of(engine, bundle, submodel)
     rules = tbed.rules_.rules
-    scores = _scores(engine, tbed, score_on, reader) if score_on else []
-    table = Table(title=f"{len(rules)} rules, applied in this order", title_justify="left")
-    columns = ["", "rule", "gain", "broken", "example"]
-    for name in [*columns, "corrects", "breaks"] if scores else columns:
-        table.add_column(name, justify="left" if name in ("rule", "example") else "right", overflow="fold")
-    for number, rule in enumerate(rules, 1):
-        sentence = Text(rule.sentence() + (" (switched off)" if rule.off else ""))
-        example = Text(f"{rule.example[0]}:{rule.example[1]}" if rule.example else "")
-        gain = "" if rule.gain is None else str(rule.gain)
-        new = [str(scores[number - 1].corrected), str(scores[number - 1].broken)] if scores else []
-        table.add_row(str(number), sentence, gain, str(rule.broken), example, *new)
-    console.print(table)
+    scores: Sequence[RuleScore] = ()
+    if score_on is not None:
+        notes = tbed.notes(engine.space.tables(reader.read(score_on, label_set=engine.label_set).documents))
+        scores = score_rules(rules, notes, within=tbed.within)
+    columns = ("", "rule", "example", "gain", "broken", *(("corrects", "breaks") if scores else ()))
+    rows = [
+        [
+            str(number), rule.sentence() + (" (switched off)" if rule.off else ""),
+            f"{rule.example[0]}:{rule.example[1]}" if rule.example else "",
+            "" if rule.gain is None else str(rule.gain), str(rule.broken),
+            *([str(scores[number - 1].corrected), str(scores[number - 1].broken)] if scores else []),
+        ]
+        for number, rule in enumerate(rules, 1)
+    ]  # fmt: skip
+    console.print(Table(columns, [rows], f"{len(rules)} rules, applied in this order", n_texts=3))
     if scores:
         harmful = [str(score.number) for score in scores if score.gain < 0]
         console.print(f"{len(harmful)} rules break more than they correct there: {', '.join(harmful) or 'none'}")
@@ -74,16 +77,7 @@ def replace_rules(bundle: Path, rules: Path, out: Path, *, submodel: str = "") -
     except (OSError, UnicodeDecodeError):
         raise SettingsError(f"the rule file {rules} cannot be read as UTF-8 text") from None
     edited = _tbed_of(engine, bundle, submodel).edited(text, name=str(rules), space=engine.space)
-    submodels = [edited if model.name == edited.name else model for model in engine.submodels]
-    engine = Engine(
-        engine.label_set,
-        engine.space,
-        submodels,
-        engine.stacker,
-        engine.subset_stackers,
-        engine.language_gate,
-        engine.cascade,
-    )
+    engine.submodels = tuple(edited if model.name == edited.name else model for model in engine.submodels)
     manifest, files = read_bundle(bundle)
     save_bundle(
         engine,
@@ -105,9 +99,3 @@ def _tbed_of(engine: Engine, bundle: Path, name: str) -> TbedSubmodel:
         problem = f"has no TBED submodel named {name}" if name else "has several TBED submodels"
         raise SettingsError(f"the bundle {bundle} {problem}; name one of them with --submodel: {', '.join(found)}")
     return found.get(name) or next(iter(found.values()))
-
-
-def _scores(engine: Engine, tbed: TbedSubmodel, path: Path, reader: Reader) -> list[RuleScore]:
-    corpus = reader.read(path, label_set=engine.label_set)
-    notes = tbed.notes(engine.space.tables(corpus.documents))
-    return score_rules(tbed.rules_.rules, notes, within=tbed.within)

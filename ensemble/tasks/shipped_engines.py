@@ -1,11 +1,11 @@
-"""What is known of the engines that ship: a table of all of them, and the model card of one.
+"""Facts about the shipped engines: a table of all, and the model card of one.
 
     found = facts_of_shipped()
     found[0].name, found[0].language                       "english", "en"
     shipped_table(found), elsewhere_table(found)           tables for the terminal
     card_of(bundle_path("english"))                        the text of its MODEL_CARD.md
 
-All figures are those of the manifests, so that nothing is said of an engine that its builder did not measure.
+All figures are from the manifests.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ _CARD = "MODEL_CARD.md"
 
 @dataclass(frozen=True, slots=True)
 class ShippedFacts:
-    """An engine that ships.
+    """A shipped engine.
 
     :param language: ISO 639-1 code.
     :param size: of its file, in bytes.
-    :param trained_on: the builder's facts on the training notes.
-    :param precision: strict, out of fold on the training notes, in [0, 1]; None where that was not measured.
-    :param recall: likewise.
-    :param measured_elsewhere: corpus, figure and value of each.
+    :param trained_on: facts about the training notes.
+    :param precision: strict, out of fold on the training notes, in [0, 1]; None if not measured. `recall` likewise.
+    :param measured_elsewhere: rows with corpus, figure and value.
     """
 
     name: str
@@ -47,7 +46,7 @@ class ShippedFacts:
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """The facts of an engine by its name; :raises BundleError: if it is none."""
+        """The facts of an engine by its name; :raises BundleError: if it is not a bundle."""
         path = shipped_engine(name)
         manifest = read_manifest(path)
         scores = manifest["figures"].get("strict", {}).get("stack", {})
@@ -58,7 +57,7 @@ class ShippedFacts:
 
     @property
     def sources(self) -> str:
-        """Where the training notes are from, in words; empty where the builder did not say."""
+        """Where the training notes are from, in words; empty if unknown."""
         return str(self.trained_on.get("sources", ""))
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,19 +66,19 @@ class ShippedFacts:
 
 
 def facts_of_shipped() -> list[ShippedFacts]:
-    """Every engine that ships, by name."""
+    """Every shipped engine, by name."""
     return [ShippedFacts.of(name) for name in shipped_names()]
 
 
 def shipped_table(engines: Sequence[ShippedFacts]) -> Table:
-    """An engine a row, narrow enough for 80 columns."""
+    """A row an engine, in at most 80 columns."""
     columns = ("engine", "language", "labels", "trained on", "MB", "precision", "recall")
     note = "precision and recall: strict, out of fold on the training notes"
     return Table(columns, [list(map(_row, engines))], "engines that ship", note, n_texts=4)
 
 
 def elsewhere_table(engines: Sequence[ShippedFacts]) -> Table:
-    """A figure on other notes a row."""
+    """A row a figure on other notes."""
     columns = ("engine", "corpus", "figure", "value")
     rows = [
         [(engine.name, str(row["corpus"]), str(row["figure"]), str(row["value"])) for row in engine.measured_elsewhere]
@@ -89,7 +88,7 @@ def elsewhere_table(engines: Sequence[ShippedFacts]) -> Table:
 
 
 def card_of(path: Path) -> str:
-    """The model card of a bundle, whose files are all checked; :raises BundleError: if one is not as it was made."""
+    """The model card of a bundle; :raises BundleError: if any of its files was changed."""
     _, files = read_bundle(path)
     return files.read(_CARD).decode("utf-8", "replace")
 

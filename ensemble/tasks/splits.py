@@ -1,12 +1,12 @@
-"""What the command split does: a corpus to parts to train on, to choose settings on and to test on.
+"""The command `split`: divide a corpus into training, validation and test parts.
 
     shares = shares_of("train=0.6,validation=0.2,test=0.2")
     parts = split(corpus, shares, seed=0)                   {"train": Corpus, "validation": Corpus, "test": Corpus}
     write_parts(parts, Path("parts"), format="brat")        parts/train/, parts/validation/, parts/test/
 
-What is never separated goes, largest first, to the part that has the least of its share so far; among as large ones the
-seed decides. With `stratify` that is done label by label, the rarest first, and then for notes without PHI (iterative
-stratification, Sechidis et al. 2011).
+Units, usually patients, are never divided. The largest go first, each to the part that has the least of its share so
+far; the seed decides among equals. With `stratify` this is done label by label, the rarest first, and then for notes
+without PHI (iterative stratification, Sechidis et al. 2011).
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder
 
 UNITS = PATIENT, DOCUMENT = "patient", "document"
-"""What no part separates."""
+"""Units that are never divided."""
 
 USUAL = "train=0.6,validation=0.2,test=0.2"
-"""The parts and their shares where none are named."""
+"""The default parts and shares."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _NOTES = ""
-"""Beside labels, what is shared out: notes."""
+"""The key of the number of notes, beside the labels."""
 
 _Sizes = Sequence[Counter[str]]
-"""For each thing that is not separated, how many notes it has and how many spans of each label."""
+"""For each unit, its number of notes and its number of spans of each label."""
 
 
 def shares_of(text: str) -> dict[str, float]:
-    """Part -> its share, as `--parts` gives them, of 1.
+    """Part -> its share of 1, from the value of `--parts`.
 
-    :raises SettingsError: if that is not at least two names with positive shares that make up 1 or 100.
+    :raises SettingsError: unless it has two names or more, with positive shares that add up to 1 or 100.
     """
     parts = dict(_part(entry) for entry in comma_list(text))
     if len({name.casefold() for name in parts}) < max(len(comma_list(text)), 2):
-        raise SettingsError(f"--parts takes two parts or more, each with a name of its own, as in {USUAL}")
+        raise SettingsError(f"--parts takes two parts or more with different names, as in {USUAL}")
     total = sum(parts.values())
     whole = next((whole for whole in (1, 100) if isclose(total, whole, rel_tol=0.005)), None)
     if whole is None:
-        raise SettingsError(f"the shares of --parts must make up 1, or 100 as percentages, and they make up {total:g}")
+        raise SettingsError(f"the shares of --parts must add up to 1, or to 100 as percentages, not to {total:g}")
     return {name: share / total for name, share in parts.items()}
 
 
@@ -74,10 +74,10 @@ def split(
     """Parts of a corpus by name; each note is in one of them, in the order of the corpus.
 
     :param shares: part -> share of the notes, of 1.
-    :param by: what no part separates: `patient` or `document`.
+    :param by: the unit that is never divided: `patient` or `document`.
     :param group_by: with `patient`, a pattern of names that belong together too; see `grouped_by`.
-    :param stratify: whether each part is to have its share of the spans of each label.
-    :raises SettingsError: for another `by`, a pattern that is found nowhere, or fewer patients or notes than parts.
+    :param stratify: whether each part gets its share of the spans of each label.
+    :raises SettingsError: for another `by`, a pattern without a match, or fewer patients or notes than parts.
     """
     if by not in UNITS:
         raise SettingsError(no_such("unit to split by", by, UNITS))
@@ -104,7 +104,7 @@ def split(
 
 
 def _placed(sizes: _Sizes, shares: Sequence[float], *, seed: int) -> list[int]:
-    """For each thing that is not separated, the number of its part; no part is empty."""
+    """The number of each unit's part; no part is empty."""
     import numpy as np
 
     totals = sum(sizes, Counter[str]())
@@ -123,19 +123,19 @@ def _placed(sizes: _Sizes, shares: Sequence[float], *, seed: int) -> list[int]:
 
 
 def _fill(has: Counter[str], share: float, what: str) -> tuple[float, float]:
-    """How far a part is filled with something, then with notes; rounded, so that equals are equal."""
+    """How far a part is filled with a label, then with notes; rounded to make equals equal."""
     return round(has[what] / share, 6), round(has[_NOTES] / share, 6)
 
 
 def write_parts(parts: Mapping[str, Corpus], out: Path, *, format: str, packed: bool = False) -> dict[str, Path]:
-    """Write a folder with each part, complete or not at all.
+    """Write a folder with all parts, complete or not at all.
 
-    :param format: the name of the format; where it has one file for all notes, a part is a file of its name.
-    :param packed: whether such files are packed by gzip, where the format may be.
-    :returns: part -> where it is.
+    :param format: the name of the format; a format with one file for all notes makes a part one file.
+    :param packed: whether to compress such files with gzip, if the format allows it.
+    :returns: part -> its path.
     :raises CorpusError: if the format cannot express the notes.
-    :raises SettingsError: if anything is at the path.
-    :raises StorageError: if the disk refuses.
+    :raises SettingsError: if the path is taken.
+    :raises StorageError: if writing fails.
     """
     from phistack.features.formats import write_corpus
     from phistack.features.formats.recognise import format_named
