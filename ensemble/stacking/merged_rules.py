@@ -3,8 +3,11 @@
     rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")    the shipped patterns for these labels
     rules.merged(tables, decisions)                         the decisions, with the matches of the rules
 
-Submodels and stacker do not learn these labels. A match is accepted if it overlaps no accepted span; of overlapping
-matches the longest counts.
+    rules = MergedRules.structured(("PATIENT", "DATE"), "en")    those for HL7, JSON, XML, key=value and DICOM
+
+Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few notes to learn from
+have structured text, and its keys say what a value is. A match is accepted if it overlaps no accepted span; of
+overlapping matches the longest counts.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from phistack.submodels.regex.pattern_files import (
     format_patterns,
     saved_patterns,
     shipped_patterns,
+    structured_patterns,
     user_patterns,
 )
 from phistack.submodels.regex.scanner import Scanner
@@ -67,25 +71,36 @@ class MergedRules:
             )
         return cls(found, language)
 
+    @classmethod
+    def structured(cls, labels: Sequence[str], language: str) -> Self:
+        """The patterns for structured text that find one of the labels."""
+        found = ((pattern, _label_in(pattern, labels)) for pattern in structured_patterns())
+        return cls(tuple(replace(p, labels={ANY_SET: label}) for p, label in found if label), language)
+
     @cached_property
     def _scanner(self) -> Scanner:
         return Scanner(self.patterns)
 
     def find(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The matches in each note, without overlap, in order."""
+        return [sorted(_apart(found), key=lambda candidate: candidate.span) for found in self._matches(tables)]
+
+    def _matches(self, tables: Sequence[FeatureTable]) -> list[dict[Span, str]]:
+        """In each note the spans of the matches, with the names of their patterns."""
         hits: list[dict[Span, str]] = [{} for _ in tables]
         for note, number, start, end in self._scanner.find([table.document.text for table in tables], self.language):
             pattern = self.patterns[number]
             hits[note].setdefault(Span(start, end, pattern.labels[ANY_SET]), pattern.name)
-        return [sorted(_apart(of_note), key=lambda candidate: candidate.span) for of_note in hits]
+        return hits
 
     def merged(
         self, tables: Sequence[FeatureTable], decisions: Iterable[Sequence[Decision]]
     ) -> Iterator[list[Decision]]:
         """The decisions on each note with the matches that overlap no accepted span, sorted by span."""
-        for found, of_note in zip(self.find(tables), decisions, strict=True):
+        for matches, of_note in zip(self._matches(tables), decisions, strict=True):
             taken = [decision.span for decision in of_note if decision.accepted]
-            new = [Decision(c.span, 1.0, True, (c,)) for c in found if not any(map(c.span.overlaps, taken))]
+            free = {span: name for span, name in matches.items() if not any(map(span.overlaps, taken))}
+            new = [Decision(c.span, 1.0, True, (c,)) for c in _apart(free)]
             yield sorted([*of_note, *new], key=lambda decision: decision.span)
 
     def save(self, folder: Path) -> None:

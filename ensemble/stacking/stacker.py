@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,8 +140,7 @@ class Stacker:
             counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decisions, folds)
             decisions = self.repeats_.out_of_fold_
-        if self.rules_ is not None:
-            decisions = list(self.rules_.merged(tables, decisions))
+        decisions = self.with_rules(tables, decisions)
         self.decided_ = [[d.in_note(table.view) for d in note] for table, note in zip(tables, decisions, strict=True)]
         self.out_of_fold_ = [[decision.span for decision in note if decision.accepted] for note in self.decided_]
         return self
@@ -206,7 +206,14 @@ class Stacker:
         self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
     ) -> list[list[Decision]]:
         """The decisions with the spans of rules where nothing is accepted."""
-        return [*map(list, decisions)] if self.rules_ is None else list(self.rules_.merged(tables, decisions))
+        every = (self.rules_, self._structured if self.settings.structured_text else None)
+        for rules in filter(None, every):
+            decisions = list(rules.merged(tables, decisions))
+        return [*map(list, decisions)]
+
+    @cached_property
+    def _structured(self) -> MergedRules:
+        return MergedRules.structured(self.features_.labels, self.features_.language)
 
     def accepted(
         self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None

@@ -25,6 +25,8 @@ class StackerSettings:
     :param seek_again: whether to search for repeats of accepted mentions, in the note and in the patient's other notes.
     :param beta: weight of recall against precision where the threshold is chosen.
     :param rule_labels: labels that are not learned, because rules find them; see `ensemble.stacking.merged_rules`.
+    :param structured_text: whether shipped patterns add to the stack what they find in structured text (HL7, JSON, XML,
+        `key=value`, DICOM).
     :param rules_file: path of a user's patterns for these labels, added to the shipped ones.
     :param alone: whether to accept the choices of the engine's only submodel as they are, without an SVM.
     """
@@ -37,6 +39,7 @@ class StackerSettings:
     beta: float = 1.0
     rule_labels: tuple[str, ...] = ()
     rules_file: str = ""
+    structured_text: bool = True
     alone: bool = False
 
     def __post_init__(self) -> None:

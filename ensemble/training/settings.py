@@ -55,7 +55,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file", "alone")
+_LATER_STACKING = ("rule_labels", "rules_file", "alone", "structured_text")
 _MOST = 8
 """A stacker is trained for each subset of the submodels; each further submodel doubles their number."""
 _LONGEST = 100

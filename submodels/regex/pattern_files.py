@@ -145,10 +145,18 @@ class Pattern:
 
 def shipped_patterns(language: str) -> list[Pattern]:
     """The patterns for all languages and those for one, as an ISO 639-1 code; not every language has a file."""
+    return [pattern for name in ("common", "structured", language) for pattern in _shipped(name)]
+
+
+def structured_patterns() -> list[Pattern]:
+    """The shipped patterns for structured text: HL7, DICOM, fields of JSON and XML, keys and values."""
+    return _shipped("structured")
+
+
+def _shipped(name: str) -> list[Pattern]:
     # The language may be that of a bundle, which must not name a file elsewhere.
-    files = [_FOLDER / f"{name}.toml" for name in ("common", language) if name.isalpha()]
-    texts = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
-    return [pattern for text in texts for pattern in parse_patterns(text, shipped=True)]
+    file = _FOLDER / f"{name}.toml"
+    return parse_patterns(file.read_text(encoding="utf-8"), shipped=True) if name.isalpha() and file.is_file() else []
 
 
 def user_patterns(path: Path) -> list[Pattern]:

@@ -46,7 +46,7 @@ def test_an_engine_of_one_system_marks_what_that_chose_and_nothing_else(preset: 
 @pytest.mark.parametrize("preset", PRESETS.names)
 def test_no_preset_searches_again_or_weighs_forms(preset: str) -> None:
     stacker = EngineSettings.preset(preset).stacker
-    assert (stacker.seek_again, stacker.weigh_forms) == (False, False)
+    assert (stacker.seek_again, stacker.weigh_forms, stacker.structured_text) == (False, False, False)
     assert stacker.alone != preset.startswith(("zhao", "liu")), "two papers have a stacker"
 
 
