@@ -68,8 +68,8 @@ _IGNORED = re.compile(f"[{IGNORABLE}]")
 _ACCENTED = re.compile(f"[^{ACCENTS}][{ACCENTS}]+")
 _HYPHEN_AT_END = re.compile(r"-[ \t]*[\r\n]")
 _ODD = re.compile(f"[=%<&\u00ac{ODD_BLANKS}{IGNORABLE}{ACCENTS}]|{_ONE_FOR_ONE}")
-_PLAIN_LATIN = bytes(code for code in range(256) if not _ODD.match(chr(code)))
-"""The characters of Latin-1 that no step changes."""
+_PLAIN_ASCII = bytes(code for code in range(128) if not _ODD.match(chr(code)))
+"""The characters of ASCII that no step changes, which are nearly all of a note."""
 
 
 class _Step(NamedTuple):
@@ -149,12 +149,8 @@ def _read(text: str, html: bool, encoded: bool) -> Rewritten | None:
 
 def _odd_signs(text: str) -> str:
     """The distinct characters of a text that a step may change."""
-    try:
-        others = text.encode("latin-1").translate(None, _PLAIN_LATIN)
-    except UnicodeEncodeError:
-        # The distinct characters are few, and found faster than any of them.
-        return "".join(_ODD.findall("".join(set(text))))
-    return bytes(set(others)).decode("latin-1") if others else ""
+    others = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
+    return "".join(_ODD.findall("".join(set(others.decode("utf-8", "surrogatepass"))))) if others else ""
 
 
 def _otherwise(text: str) -> Iterator[Edit]:
