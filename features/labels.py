@@ -29,7 +29,7 @@ from pathlib import Path
 import msgspec
 
 from phistack.features.errors import LabelError
-from phistack.features.hashed import hashed
+from phistack.features.shown import hashed
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 

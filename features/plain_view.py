@@ -15,8 +15,8 @@ These steps, in this order, change what is read, and a note without anything for
    that are drawn over or around another character. Full-width and mathematical letters, digits of any script, and
    hyphens and blanks that do not break are read as the plain ones, separators of lines and paragraphs as line ends
 4. a letter with combining accents is the one character for it, where Unicode has one
-5. white space that is not typed is left out inside words (`features.odd_blanks`)
-6. words and numbers that are broken over a line end are whole (`features.line_ends`)
+5. white space that is not typed is left out inside words (`features.broken_words`)
+6. words and numbers that are broken over a line end are whole (`features.broken_words`)
 
 This is much less than NFKC: `º`, `½` and ligatures stay as they are. Steps 1 and 2 need evidence in the text, unless
 they are asked for: `x=20`, `50%20`, `<5` and `a & b` are no markup.
@@ -35,12 +35,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import NamedTuple
 
+from phistack.features.broken_words import ODD_BLANKS, broken_words, odd_blanks
 from phistack.features.documents import Document, Span
 from phistack.features.encodings import PERCENT, QUOTED_PRINTABLE
 from phistack.features.letters import ByCharacter
-from phistack.features.line_ends import broken_words
 from phistack.features.markup import references, tags
-from phistack.features.odd_blanks import ODD_BLANKS, odd_blanks
 from phistack.features.rewriting import ACCENTS, Edit, Rewritten, rewrite
 
 IGNORABLE = (

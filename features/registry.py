@@ -23,9 +23,11 @@ is registered in the same way, so that the rest of phistack does not know it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,7 +74,7 @@ class Registry:
         """
         if name not in self._entries:
             raise self.missing(name)
-        self.refuse_two(name, self.packages(name))
+        refuse_two(self.what, name, self.packages(name))
         entry = self._entries[name][0]
         try:
             return entry.load()
@@ -90,11 +92,18 @@ class Registry:
             f"install the package that provides it"
         )
 
-    def refuse_two(self, name: str, packages: tuple[str, ...]) -> None:
-        """See that one package alone claims a name; :raises PackageError: if not."""
-        if len(packages) > 1:
-            claiming = " and ".join(sorted(packages))
-            raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
+
+def refuse_two(what: str, name: str, packages: Collection[str]) -> None:
+    """Check that only one package offers a name; :raises PackageError: if several do."""
+    if len(packages) > 1:
+        claiming = " and ".join(sorted(packages))
+        raise PackageError(f"the {what} {name} is claimed by the packages {claiming}; uninstall one of them")
+
+
+@cache
+def packaged_table(package: str, name: str) -> dict[str, Any]:
+    """A TOML file that is in a package, read once in a process."""
+    return tomllib.loads((resources.files(package) / name).read_text(encoding="utf-8"))
 
 
 FILES = "phistack.files"
@@ -140,11 +149,8 @@ class FileRegistry:
         """
         if name not in self._files:
             raise SettingsError(no_such(self.what, name, self.names))
-        (package, path), *others = self._files[name]
-        if others:
-            claiming = " and ".join(sorted([package, *(other for other, _ in others)]))
-            raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
-        return path.read_text(encoding="utf-8")
+        refuse_two(self.what, name, [package for package, _ in self._files[name]])
+        return self._files[name][0][1].read_text(encoding="utf-8")
 
 
 def _folder(entry: EntryPoint) -> Path:

@@ -15,11 +15,11 @@ log) name notes in full.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import re
 from functools import cache
-
-from phistack.features.hashed import hashed
 
 SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
 
@@ -66,6 +66,13 @@ def shown_label(label: str, times: int = 1) -> str:
     if times >= _OFTEN and _OFTEN_LABEL.fullmatch(label):
         return label
     return _shown(label, _LABEL, _words_of_labels())
+
+
+def hashed(name: str) -> str:
+    """A name as `#` and the first eight hexadecimal digits of its hash."""
+    key, content = os.environ.get("PHISTACK_KEY", "").strip(), name.encode("utf-8", "surrogatepass")
+    digest = hmac.digest(key.encode(), b"shown:" + content, "sha256") if key else hashlib.sha256(content).digest()
+    return f"#{digest.hex()[:8]}"
 
 
 def explained(message: str) -> str:

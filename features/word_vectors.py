@@ -11,8 +11,6 @@ file which is spelled so, or else the first that has it. Mikolov 2013; Penningto
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ import numpy as np
 from phistack.features.arrays import Floats32
 from phistack.features.columns.word_columns import normal_form
 from phistack.features.errors import SettingsError
-from phistack.features.regular_files import open_regular
+from phistack.features.files import opened
 from phistack.features.user_files import file_named
 
 _LONGEST_LINE = 2**20
@@ -61,7 +59,7 @@ def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> Wo
     :param further: so many words at the front of the file, where most files have the most frequent, are read too.
     :raises SettingsError: if the file cannot be read, is none of word vectors, or has none of the words.
     """
-    with file_named("the file of word vectors", path), _opened(path) as file:
+    with _opened("the file of word vectors", path) as file:
         found = _kept(_vector_rows(file), wanted, further)
         words = tuple(sorted(found))
         rows = np.array([found[word] for word in words], dtype=np.float32)
@@ -78,7 +76,7 @@ def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> d
     :param further: so many words at the front of the file are read too.
     :raises SettingsError: if the file cannot be read, is none of clusters, or has none of the words.
     """
-    with file_named("the file of word clusters", path), _opened(path) as file:
+    with _opened("the file of word clusters", path) as file:
         return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))
 
 
@@ -107,14 +105,10 @@ def _cluster_rows(file: BinaryIO) -> Iterator[tuple[bytes, Callable[[], str]]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, read in pieces; damage of a gzip file is a ValueError."""
-    with open_regular(path) as raw:
-        packed = path.suffix.lower() == ".gz"
-        try:
-            yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
-        except (EOFError, zlib.error):
-            raise ValueError("it is a damaged gzip file") from None
+def _opened(what: str, path: Path) -> Iterator[BinaryIO]:
+    """The file, read in pieces; whatever is wrong with it is a SettingsError that names it."""
+    with file_named(what, path), opened(path, "it") as (file, _):
+        yield cast(BinaryIO, file)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -11,15 +11,14 @@ A role is what a value is to the patient: `name`, `relative`, `staff`, `birth_da
 from __future__ import annotations
 
 import re
-import tomllib
-from functools import cache
-from importlib import resources
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Literal
 
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 
 PATIENT = "patient"
 """The role of the column that names the patient."""
@@ -30,6 +29,7 @@ PARTS = ("first", "middle", "last")
 SearchedAs = Literal["name", "date", "code", "phone", "phrase", "address"]
 """How a value is searched for, see `ensemble.stacking.known.search`."""
 
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "columns.toml")
 _BY_KIND: dict[str, SearchedAs] = {
     "PERSON": "name", "RELATIVE": "name", "DATE": "date", "PHONE": "phone", "ID": "code", "ZIP": "code",
     "STREET": "address", "ADDRESS": "address",
@@ -71,9 +71,3 @@ def label_of(role: str, label_set: LabelSet) -> str:
     if label is None:
         raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
     return label
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    text = (resources.files("phistack.ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

@@ -10,14 +10,13 @@ The tables are in `signs.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
-from typing import Any, Literal, NamedTuple
+from functools import cache, partial
+from typing import Literal, NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 
 AROUND = 48
 """How many characters around a place are looked at."""
@@ -28,6 +27,7 @@ How = Literal[
 ]  # fmt: skip
 """`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
 
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "signs.toml")
 _OF_ENGLISH_ONLY = frozenset({"b"})
 
 
@@ -101,9 +101,3 @@ def _of(section: str, language: str) -> tuple[str, ...]:
 def _any(words: Iterable[str]) -> str:
     longest_first = sorted(words, key=lambda word: (-len(word), word))
     return "|".join(re.escape(word).replace(r"\ ", r"[\s.-]{0,2}") for word in longest_first)
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    text = (resources.files("phistack.ensemble.stacking.known") / "signs.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

@@ -10,16 +10,15 @@ A typing error is an insertion, deletion, substitution or swap in a word of five
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
-from typing import Any
+from functools import cache, partial
 
 from phistack.features.letters import edits, fold
+from phistack.features.registry import packaged_table
 
 _LONG_WORD = 5
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "spellings.toml")
 
 
 def spelt_out(word: str) -> str:
@@ -63,9 +62,3 @@ class Misspellings:
 
 def _rests(word: str) -> dict[str, None]:
     return dict.fromkeys((word, *(word[:at] + word[at + 1 :] for at in range(len(word)))))
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    text = (resources.files("phistack.ensemble.stacking.known") / "spellings.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

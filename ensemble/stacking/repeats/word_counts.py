@@ -11,12 +11,10 @@ everyday words.
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
@@ -25,6 +23,7 @@ from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document
 from phistack.features.letters import fold
 from phistack.features.ranges import ranges_of, touching
+from phistack.features.registry import packaged_table
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.features.writing import write_json
@@ -138,7 +137,6 @@ def _add(document: Document, small: set[str], outside: set[str], inside: set[str
 
 @cache
 def _common_words(language: str) -> frozenset[str]:
-    text = (resources.files("phistack.ensemble.stacking.repeats") / "common_words.toml").read_text(encoding="utf-8")
-    listed = tomllib.loads(text).get(language, "").split()
+    listed = packaged_table("phistack.ensemble.stacking.repeats", "common_words.toml").get(language, "").split()
     dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
     return frozenset(map(fold, (*listed, *dates)))
