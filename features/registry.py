@@ -17,8 +17,8 @@ A package declares what it offers as entry points (Python Packaging User Guide, 
     [project.entry-points."phistack.files"]
     presets = "hospital_columns:presets"
 
-What is loaded is always code that somebody installed: a file names a thing, and never where it is. `ensemble/papers`
-is registered in the same way, so that the rest of phistack does not know it.
+Only installed code is loaded: settings refer to it by name, never by location. `ensemble/papers` is registered in the
+same way, so the rest of phistack does not import it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from phistack.features.suggestions import did_you_mean, no_such
 
 @dataclass(frozen=True)
 class Registry:
-    """The things of one sort.
+    """Code of one sort.
 
     :param group: of the entry points.
-    :param what: one of the things, in words.
-    :param ours: name -> `module:attribute` of those that phistack itself has.
+    :param what: what one of them is called in messages.
+    :param ours: name -> `module:attribute` of phistack's own.
     """
 
     group: str
@@ -68,7 +68,7 @@ class Registry:
         return tuple(dict.fromkeys(map(_package, self._entries.get(name, ()))))
 
     def load(self, name: str) -> Any:
-        """What the name stands for.
+        """The object of that name.
 
         :raises PackageError: if no installed package offers it, or more than one, or it cannot be imported.
         """
@@ -85,7 +85,7 @@ class Registry:
             ) from error
 
     def missing(self, name: str) -> PackageError:
-        """What is raised where no installed package offers a name, which may be a stranger's."""
+        """The error for a name that no installed package offers."""
         shown = ascii(name[:40])[1:-1]
         return PackageError(
             f"the {self.what} {shown} is not installed{did_you_mean(shown, self.names)}; "
@@ -115,9 +115,9 @@ class FileRegistry:
     """Files of one sort by their names, without the suffix.
 
     :param sort: the name of the entry points in the group `phistack.files`.
-    :param what: one of the files, in words.
+    :param what: what one of the files is called in messages.
     :param suffix: of the files.
-    :param ours: `package:folder` of those that phistack itself has; empty for none.
+    :param ours: `package:folder` of phistack's own; empty for none.
     """
 
     sort: str
@@ -142,7 +142,7 @@ class FileRegistry:
         return tuple(sorted(self._files))
 
     def text(self, name: str) -> str:
-        """What is in a file.
+        """The text of a file.
 
         :raises SettingsError: if no installed package has a file of that name.
         :raises PackageError: if several have one.

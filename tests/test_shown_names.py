@@ -1,4 +1,4 @@
-"""Ids, file names and labels, which somebody wrote, in what is printed."""
+"""Ids, file names and labels of users in messages and tables."""
 
 import json
 import os

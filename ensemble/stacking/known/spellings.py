@@ -1,4 +1,4 @@
-"""Other ways to write a word: other letters, short forms of first names, typing errors.
+"""Spelling variants of a word: transliteration, short forms of first names, typing errors.
 
     spelt_out("Østergård")                     "oestergaard"; `fold` says "ostergard"
     other_names("guadalupe")                   {"lupe", "lupita", "pita"}; and of "lupe", {"guadalupe"}
@@ -22,7 +22,7 @@ _tables = partial(packaged_table, "phistack.ensemble.stacking.known", "spellings
 
 
 def spelt_out(word: str) -> str:
-    """The word, folded, with two letters for each letter with a mark that can be written so."""
+    """The folded word, with two letters for letters such as `ø` and `ü`."""
     return fold(word.casefold().translate(str.maketrans(_tables()["letters"])))
 
 
@@ -36,10 +36,10 @@ def other_names(name: str) -> frozenset[str]:
 
 
 class Misspellings:
-    """The known words that a word is, but for one typing error.
+    """Known words that a word equals but for one typing error.
 
-    Two words that are one edit apart are equal when at most one letter is left out of each, so known words are looked
-    up by what is left (the symmetric deletion of Garbe 2012), and the edits counted for the few that are found.
+    Two words that are one edit apart become equal by deleting at most one letter of each, so known words are indexed
+    by their deletions (symmetric deletion, Garbe 2012), and the edits counted for the few that are found.
 
     :param words: folded; those of less than five letters, and with other characters, are left out.
     """
@@ -53,7 +53,7 @@ class Misspellings:
                 self._by_rest[rest].append(word)
 
     def of(self, word: str) -> list[str]:
-        """The known words that a folded word is meant to be; none if it is one of them."""
+        """The known words that a folded word may mean; none if it is a known word."""
         if not _LONG_WORD - 1 <= len(word) <= self._longest + 1 or not word.isalpha():
             return []
         near = dict.fromkeys(known for rest in _rests(word) for known in self._by_rest.get(rest, ()))
