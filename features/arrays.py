@@ -1,11 +1,10 @@
-"""The types of arrays, and arrays out of an `.npz` file that may be damaged or made to do harm.
+"""Types of arrays, and a safe reader of `.npz` files that may be damaged or malicious.
 
     arrays = read_arrays(data)
     check_shapes(arrays, {"mean": (80,), "support": (None, 80)})
 
-NumPy's own reader makes room for what a header declares before it looks for it, so that a small file can fill the
-memory. Here a header is one of the few that NumPy writes, and an array is a view of the bytes that are there: what is
-declared and what is there must be equal.
+NumPy's own reader allocates what a header declares before it reads the data, so a small file can fill the memory. Here
+a header must be one of the few that NumPy writes, and its size must match the bytes that follow it.
 """
 
 from __future__ import annotations
@@ -23,10 +22,6 @@ from numpy.typing import NDArray
 
 from phistack.features.errors import BundleError
 
-__all__ = [
-    "Floats", "Floats32", "Integers", "Integers32", "check_shapes", "checked_sizes", "read_arrays", "read_member"
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Floats32 = NDArray[np.float32]
@@ -43,7 +38,7 @@ _SMALL = 2**24
 def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of an `.npz` file by name: floats of 16, 32 or 64 bits, integers of 32 or 64.
 
-    :raises BundleError: if it holds anything else, or far more than its size lets expect.
+    :raises BundleError: if it contains anything else, or expands far beyond its size.
     :raises ValueError, OSError, RuntimeError or zipfile.BadZipFile: if it is damaged.
     """
     with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -52,10 +47,10 @@ def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int | None, ...]], dtype: Any) -> None:
-    """See that arrays are as they should be.
+    """Check names, shapes, types and values of arrays.
 
     :param shapes: name -> shape; `None` for any length.
-    :raises BundleError: if an array is missing, or of another shape or type, or holds what is no finite number.
+    :raises BundleError: if an array is missing, has another shape or type, or contains a value that is not finite.
     """
     for name, shape in shapes.items():
         found = arrays.get(name)
@@ -68,11 +63,11 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[
 
 
 def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> dict[str, zipfile.ZipInfo]:
-    """The files in a zip by name, by what its directory says of their sizes; nothing is unpacked.
+    """The files in a zip by name, checked by its directory; nothing is unpacked.
 
     :param size: of the zip, in bytes.
-    :param ratio: what is packed to less than one byte in so many was made to fill the memory.
-    :raises BundleError: if they are far larger than an engine's, two share a name, or they are packed in a rare way.
+    :param ratio: the greatest plausible compression.
+    :raises BundleError: if they are far too large, two share a name, or their compression is unusual.
     """
     members = {member.filename: member for member in archive.infolist() if not member.is_dir()}
     if sum(member.file_size for member in members.values()) > max(ratio * size, _SMALL):
@@ -85,7 +80,7 @@ def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> d
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """A file out of a zip, and never more of it than the directory says.
+    """A file of a zip, no longer than its directory says.
 
     :raises OSError, RuntimeError, zlib.error or zipfile.BadZipFile: if it is damaged.
     """

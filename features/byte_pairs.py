@@ -1,10 +1,10 @@
-"""Byte pair encoding: the merges of characters that occur most, learned from counted words.
+"""Byte pair encoding, learned from word counts.
 
     pairs = BytePairs.train({"hospital": 9, "hospice": 4, "spice": 1}, n_merges=10)
     pairs.split("hospitable")     ("hospi", "t", "a", "b", "l", "e")
 
-Sennrich, Haddow and Birch 2016. Frequent words end up whole, rare ones as a few frequent pieces. Libraries that learn
-them want whole texts and cut these by themselves; here words are already cut, and counted.
+Sennrich, Haddow and Birch 2016. Frequent words become one piece, rare ones a few frequent pieces. Libraries for this
+tokenise whole texts themselves; here the words are already cut and counted.
 """
 
 from __future__ import annotations

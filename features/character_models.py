@@ -1,15 +1,14 @@
-"""Character language models, forward and backward, and the folder that they are kept in.
+"""Forward and backward character language models, and their folder.
 
     models = CharacterModels.read(Path("models"))
     models.ids("Jan")               [0, 14, 3, 9, 0]: a line end before and after, 1 for a character that is not known
-    models.size                     the numbers that they say of a word: the states of both directions
+    models.size                     length of a word's embedding: the states of both directions
 
     models/language_models.json     characters, sizes, what they were trained on, and the SHA-256 of the other file
     models/language_models.npz      the weights, as NumPy arrays
 
-An LSTM reads the characters of a sentence from its first to its last and foresees the next one, another reads them from
-the last to the first. Their states are contextual string embeddings (Akbik, Blythe and Vollgraf 2018). They are trained
-on text that nobody annotated, by `phistack language-model`.
+One LSTM predicts the next character of a sentence, another reads it backwards. Their states are contextual string
+embeddings (Akbik, Blythe and Vollgraf 2018). `phistack language-model` trains them on text without annotations.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class _State(TypedDict):
 def model_shapes(n_characters: int, vector: int, units: int) -> dict[str, tuple[int, ...]]:
     """Name of each weight -> its shape.
 
-    :param n_characters: ids, those of the line end and of the unknown among them.
+    :param n_characters: number of ids, with those of the line end and of unknown characters.
     :param vector: length of a character's vector.
     :param units: of the LSTM in each direction.
     """
@@ -68,8 +67,8 @@ class CharacterModels:
     """Two language models over the same characters.
 
     :param characters: in the order of their ids, from 2.
-    :param weights: by the names that `model_shapes` gives them, which are those of a network over words.
-    :param trained: what is known of their training, such as `notes` and `perplexity`.
+    :param weights: by name, as in `model_shapes`; the names are those of a network over words.
+    :param trained: facts about their training, such as `notes` and `perplexity`.
     """
 
     characters: Sequence[str] = field(repr=False)
@@ -83,7 +82,7 @@ class CharacterModels:
 
     @property
     def size(self) -> int:
-        """Numbers that they say of a word."""
+        """Length of a word's embedding."""
         return 2 * self.units
 
     @cached_property
@@ -97,7 +96,7 @@ class CharacterModels:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that their states depend on."""
+        """A hash of characters and weights."""
         digest = hashlib.sha256("".join(self.characters).encode())
         for name in sorted(self.weights):
             digest.update(name.encode() + np.ascontiguousarray(self.weights[name]).tobytes())
@@ -118,7 +117,7 @@ class CharacterModels:
         write_json(folder / _STATE_FILE, state)
 
     def write(self, folder: Path) -> None:
-        """Make the folder, complete or not at all; :raises SettingsError: if it is taken."""
+        """Save to a new folder, complete or not at all; :raises SettingsError: if it is taken."""
         with new_folder(folder) as part:
             self.save(part)
 

@@ -4,8 +4,8 @@
     Document("110-01", text, spans)   one note of patient 110, with its PHI
     Corpus(documents, label_set)      many notes, and the labels they may carry
 
-Offsets are Unicode code points, half-open: `text[span.start:span.end]` is the PHI. All three are frozen and check
-themselves at birth. Their `repr` shows ids and offsets and never text, as every line of text may be a patient's.
+Offsets are Unicode code points, half-open: `text[span.start:span.end]` is the PHI. All three are frozen and validated.
+Their `repr` shows ids and offsets but no text.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Document:
     """One note.
 
     :param id: unique within its corpus; file names are made from it.
-    :param text: the note, exactly as read: code points, byte order mark and line ends are never normalised.
+    :param text: the note exactly as read: code points, byte order mark and line ends are not normalised.
     :param spans: the PHI, kept sorted; duplicates and overlaps are allowed, as real annotation has them.
-    :param group: the patient, so that no fold splits one; the id itself where the patient is not known.
-    :param fold_group: what no fold splits, where that is more than a patient: a template, a hospital.
+    :param group: the patient, whom no fold splits; the id if the patient is unknown.
+    :param fold_group: a larger unit that no fold splits, such as a template or a hospital.
     :raises CorpusError: if a span ends beyond the text, or the id is empty.
     """
 
@@ -80,7 +80,7 @@ class Document:
 
     @property
     def unsplit(self) -> str:
-        """What no fold splits: `fold_group` or, where there is none, the patient."""
+        """The unit that no fold splits: `fold_group`, or else the patient."""
         return self.fold_group or self.group
 
     def with_spans(self, spans: Iterable[Span]) -> Document:
@@ -93,9 +93,9 @@ class Corpus:
     """Documents with unique ids, in order, and the label set of their spans.
 
     :param documents: the notes, in the order in which they were read.
-    :param label_set: every label that the spans carry is in it.
-    :param warnings: how often each kind of oddity was mended while reading, for example discontinuous spans.
-    :param remarks: sentences on how it was read that its user should know.
+    :param label_set: contains every label of the spans.
+    :param warnings: how often each kind of problem was repaired while reading, for example discontinuous spans.
+    :param remarks: what the user should know about how it was read, in sentences.
     :raises CorpusError: if two documents share an id.
     """
 

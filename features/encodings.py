@@ -42,8 +42,8 @@ class Encoding:
     """A way of writing bytes.
 
     :param sign: before the two digits of each byte.
-    :param pattern: bytes side by side, or a line end that is not of the text.
-    :param goes_on: whether a letter after a separator speaks for the encoding.
+    :param pattern: adjacent bytes, or a soft line break.
+    :param goes_on: whether a letter after a separator is evidence of the encoding.
     """
 
     sign: str
@@ -51,9 +51,9 @@ class Encoding:
     goes_on: Callable[[str], bool]
 
     def edits(self, text: str, *, certain: bool = False) -> Iterator[Edit]:
-        """What is written so.
+        """Decode the bytes in a text.
 
-        :param certain: whether the whole text is known to be in this encoding, so that no evidence is needed.
+        :param certain: whether the text is known to have this encoding, so that no evidence is needed.
         """
         found = list(self.pattern.finditer(text))
         certain = certain or self._is_whole(text, found)
@@ -99,7 +99,7 @@ def _bytes(match: re.Match[str]) -> bytes:
 
 
 def _is_beyond_ascii(match: re.Match[str]) -> bool:
-    """Whether bytes are characters in UTF-8, and one of these is beyond ASCII."""
+    """Whether bytes are UTF-8 with a character beyond ASCII."""
     try:
         return not _bytes(match).decode().isascii()
     except UnicodeDecodeError:
@@ -111,12 +111,12 @@ def _ends_long_line(match: re.Match[str]) -> bool:
 
 
 def _separates(data: bytes) -> bool:
-    """Whether bytes of ASCII are blanks, line ends and punctuation."""
+    """Whether ASCII bytes are blanks, line ends and punctuation."""
     return all(c in "\t\r\n" or (c.isprintable() and not c.isalnum()) for c in data.decode())
 
 
 def _of_several(text: str, found: _Matches) -> frozenset[int]:
-    """Where the separators are that follow or precede another in a stretch without blanks."""
+    """Places of the separators that have another one in the same stretch without blanks."""
     separators = [m for m in found if not m[0].endswith("\n") and _bytes(m).isascii() and _separates(_bytes(m))]
     near = ((a, b) for a, b in pairwise(separators) if text[a.end() : b.start()].split() == [text[a.end() : b.start()]])
     return frozenset(match.start() for pair in near for match in pair)
@@ -129,7 +129,7 @@ def _is_inside(text: str, start: int, end: int) -> bool:
 
 
 def _characters(match: re.Match[str]) -> Iterator[Edit]:
-    """An edit a character; bytes that are not UTF-8 are Windows-1252 in quoted-printable."""
+    """One edit for each character; in quoted-printable, bytes that are not UTF-8 are Windows-1252."""
     data, charset = _bytes(match), "utf-8"
     try:
         data.decode()

@@ -2,27 +2,27 @@
 
     PhistackError                 any of the below; the command line prints it as one sentence
     ├── CorpusError               a file or folder that cannot be read as annotated notes
-    ├── LabelError                a PHI label that the label set does not know
+    ├── LabelError                a PHI label that the label set does not have
     ├── SettingsError             a configuration that cannot work
-    │   ├── PackageError          it needs a package that is not installed, or is not as it should be
+    │   ├── PackageError          it needs a package that is missing or faulty
     │   └── UnsafePatternError    a regular expression that may never end
-    ├── MissingResourceError      optional data, a server or a process that is not there
-    ├── StorageError              a disk that is full, fails, or gives back other than was written
-    ├── OverdueError              work that takes longer than it may
+    ├── MissingResourceError      missing optional data, server or process
+    ├── StorageError              a disk that is full, fails, or returns other data than was written
+    ├── OverdueError              work that exceeds its time limit
     ├── TrainingError             a corpus from which nothing can be learned
     ├── BundleError               a trained engine that is damaged, tampered with or too new
-    ├── VerificationError         a de-identified text that is not what its policy asks for
+    ├── VerificationError         a de-identified text that violates its policy
     └── EvaluationError           gold and system documents that cannot be compared
 
-A message says what is wrong, where, and what to do, and never holds a line of a note's text: documents are named
-by id as `features.shown` shows it, places by offset.
+A message says what is wrong, where, and what to do. It never contains text of a note: it names documents by id, as
+`features.shown` shows it, and places by offset.
 """
 
 from pathlib import Path
 
 
 class PhistackError(Exception):
-    """The base of every error raised on purpose; its message is one sentence without patient text."""
+    """The base of every error raised on purpose; the command line prints it as one sentence."""
 
 
 class CorpusError(PhistackError):
@@ -50,11 +50,11 @@ class MissingResourceError(PhistackError):
 
 
 class StorageError(PhistackError):
-    """A disk is full or fails; where a run can go on later, the message says so."""
+    """A disk is full or fails, or returns other data than was written; the message says if a run can be resumed."""
 
 
 class OverdueError(PhistackError):
-    """Work takes longer than it may."""
+    """Work exceeds its time limit."""
 
     def __init__(self, message: str = "the work took longer than it may; allow it more time") -> None:
         super().__init__(message)
@@ -77,7 +77,7 @@ class EvaluationError(PhistackError):
 
 
 def place_of(error: BaseException) -> str:
-    """Where an exception was raised: module and line, and nothing of what it says, which may be a patient's text."""
+    """Module and line where an exception was raised, without its message, which may contain patient text."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,6 +1,6 @@
-"""Optional libraries, which extras of the package install.
+"""Optional libraries, installed by extras of the package.
 
-need("pyarrow", "parquet", "Parquet")      raises if pyarrow is not installed, and says how to install it
+need("pyarrow", "parquet", "Parquet")      raises if pyarrow is missing, with the command that installs it
 how_to_install("parquet")                  "pip install '.[parquet]' in the folder of phistack's source"
 """
 
@@ -14,8 +14,8 @@ from phistack.features.errors import MissingResourceError
 def need(module: str, extra: str, what: str) -> None:
     """Check that a library is installed, without importing it.
 
-    :param extra: of phistack, which installs it.
-    :param what: needs it, in words that begin a sentence.
+    :param extra: the extra of phistack that installs it.
+    :param what: what needs it, as the start of a sentence.
     :raises MissingResourceError: if it is not installed.
     """
     if find_spec(module) is None:

@@ -1,10 +1,10 @@
-"""Bytes and text in, text out, in strict UTF-8.
+"""Reading and writing text in strict UTF-8.
 
-    with opened(Path("notes.jsonl.gz")) as (file, share):      unpacked; also what is piped in
+    with opened(Path("notes.jsonl.gz")) as (file, share):      unpacked; or standard input
         for line in lines_of(file, 2**26): ...                 bytes with the line end; None for a line that is too long
     read_text(Path("110-01.txt"))                              the text, code point for code point
 
-A byte order mark stays in the text as U+FEFF, and line ends stay as they are.
+A byte order mark is kept as U+FEFF, and line ends are unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from phistack.features.regular_files import LONGEST_FILE, SupportsRead, open_reg
 from phistack.features.shown import shown_id
 
 STANDARD_INPUT = Path("/dev/stdin")
-"""A note in it without an id is named `stdin`."""
+"""The path that means standard input; a note in it without an id is named `stdin`."""
 
 _UNSAFE_PART = re.compile(r"^\.|^$|[\\\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,7 +36,7 @@ _BLOCK = 2**16
 
 @cache
 def standard_input() -> bytes:
-    """All that is piped in, which may be asked for more than once; :raises CorpusError: if it is too long."""
+    """All of standard input, kept for further calls; :raises CorpusError: if it is too long."""
     content = read_at_most(sys.stdin.buffer, LONGEST_FILE + 1)
     if len(content) > LONGEST_FILE:
         raise CorpusError(f"standard input has more than {LONGEST_FILE} bytes; split it into parts")
@@ -45,7 +45,7 @@ def standard_input() -> bytes:
 
 @contextmanager
 def opened(path: Path, name: str = "") -> Iterator[tuple[SupportsRead, Callable[[], float]]]:
-    """A regular file or standard input, unpacked if its name ends in `.gz`, and what tells the share that was read.
+    """A regular file or standard input, unpacked if its name ends in `.gz`, and a function for the share read so far.
 
     :param name: of the file, for messages.
     :raises CorpusError: if it cannot be read, at the beginning or in the block.
@@ -65,9 +65,9 @@ def opened(path: Path, name: str = "") -> Iterator[tuple[SupportsRead, Callable[
 
 
 def lines_of(file: SupportsRead, longest: int) -> Iterator[bytes | None]:
-    """Each line with its end; None for one that is too long, of which no more is kept in memory.
+    """Each line with its end; None for a line that is too long, which is not kept in memory.
 
-    Lines end as the first one does: with a newline, or with a carriage return alone, as old Macs wrote them.
+    All lines end as the first one does: with a newline, or with a carriage return alone (old Macs).
     """
     end, begun, length = b"", list[bytes](), 0
     while block := file.read(_BLOCK):
@@ -93,7 +93,7 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", at: int = 0) -> 
     """Bytes as text; :raises CorpusError: if they are in another encoding.
 
     :param name: of the file, for messages.
-    :param at: where the bytes begin in it.
+    :param at: the offset of the bytes in the file.
     """
     try:
         return content.decode(encoding)
@@ -103,7 +103,7 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", at: int = 0) -> 
 
 
 def encode_text(document: Document) -> bytes:
-    """The text of a note as UTF-8; :raises CorpusError: if it holds a lone surrogate, which UTF-8 cannot express."""
+    """The text of a note as UTF-8; :raises CorpusError: for a lone surrogate, which UTF-8 cannot express."""
     surrogate = _SURROGATE.search(document.text)
     if surrogate:
         raise CorpusError(
@@ -114,7 +114,7 @@ def encode_text(document: Document) -> bytes:
 
 
 def encode_all(content: str) -> bytes:
-    """A piece of a file as UTF-8; :raises CorpusError: if an id or a patient holds a lone surrogate."""
+    """A piece of a file as UTF-8; :raises CorpusError: for a lone surrogate in an id or a patient."""
     try:
         return content.encode("utf-8")
     except UnicodeEncodeError:

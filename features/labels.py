@@ -4,8 +4,8 @@
     labels.category("DOCTOR")    # "NAME"
     labels.hipaa("DOCTOR")       # False: HIPAA does not list providers
 
-The sets and the mappings between them are tables: `label_sets/NAME.toml` and `label_sets/mappings.toml`. A file of
-one's own has the same form, and the mappings into it besides:
+The sets and the mappings between them are in `label_sets/NAME.toml` and `label_sets/mappings.toml`. A user's file has
+the same form, with the mappings into its set:
 
     language = "en"
 
@@ -29,7 +29,7 @@ from pathlib import Path
 import msgspec
 
 from phistack.features.errors import LabelError
-from phistack.features.hashed import hashed
+from phistack.features.shown import hashed
 from phistack.features.suggestions import did_you_mean, no_such
 from phistack.features.user_files import file_named, read_toml
 
@@ -68,7 +68,7 @@ class LabelSet:
 
     @classmethod
     def of(cls, given: str) -> LabelSet:
-        """A label set by its name, or by the path of a TOML file, whose name it has then.
+        """A label set by its name, or by the path of a TOML file, which names it.
 
         :raises LabelError: if there is no such set, or the file cannot be used.
         """
@@ -95,7 +95,7 @@ class LabelSet:
 
     @classmethod
     def recognised(cls) -> tuple[str, ...]:
-        """Those of them that a corpus may be known by; the others have labels so general that a user must name them."""
+        """The shipped sets by which a corpus is recognised; the labels of others are too general for that."""
         return tuple(name for name in cls.names() if not _shipped(name).by_name_only)
 
     @property
@@ -118,14 +118,14 @@ class LabelSet:
         return label in self.hipaa_labels
 
     def extended(self, categories: Mapping[str, str]) -> LabelSet:
-        """This set with further labels (label -> category), as when a user accepts unknown ones."""
+        """This set with further labels (label -> category)."""
         new = {label: category for label, category in categories.items() if label not in self.categories}
         return LabelSet(self.name, {**self.categories, **new}, self.hipaa_labels, self.language) if new else self
 
 
 @cache
 def _mappings() -> dict[str, dict[str, dict[str, str]]]:
-    """All mappings between shipped sets, which patterns look up by the hundred."""
+    """All mappings between shipped sets."""
     return tomllib.loads((_TABLES / "mappings.toml").read_text(encoding="utf-8"))
 
 
@@ -177,7 +177,7 @@ def _own_table(path: str) -> _LabelFile:
 
 
 def _check(table: _LabelFile, name: str) -> None:
-    """See that a user's label set can be used; :raises LabelError: saying what is wrong."""
+    """Check a user's label set; :raises LabelError: saying what is wrong."""
     targets = {label for mapping in table.mappings.values() for label in mapping.values()}
     bad = sorted(label for label in table.types if not is_label(label)) or sorted(targets - table.types.keys())
     if bad:

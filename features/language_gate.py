@@ -3,10 +3,10 @@
     gate = LanguageGate.fit(training_texts, "en")
     gate.objection("Potilas kertoi kivusta rinnassa.")     "it has text in Finnish (fi), and the engine ..."
     gate.objection("Pt c/o CP x 3d.")                      "": nothing is wrong, or too little to judge
-    gate.passages("Seen today. Пациент жалуется.")         what the engine must not read within a note
+    gate.passages("Seen today. Пациент жалуется.")         passages of the note that the engine cannot read
 
-Text that an engine cannot read would come out as it is, with every name in it. The limits are learned from the training
-notes, so that at most one in 1,000 notes like those is held back.
+Text that an engine cannot read would be released with every name in it. The limits are learned from the training
+notes, so that at most one in 1,000 such notes is held back.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from phistack.features.saved_files import SavedFiles
 from phistack.features.writing import write_json
 
 LIFTED_BY = "--other-languages read"
-"""The option that lets every note through."""
+"""The option that turns the gate off."""
 
 _NOT_TEXT = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufffd]")
 _MOST_NOT_TEXT = 0.05
-# Nearly all notes are at a distance of 0 from their language, single sentences of names and addresses at 5.3 at most,
-# and one with a quotation in Polish at 5.5; from other languages most sentences are beyond 7, and notes beyond 20.
+# Nearly all notes have a distance of 0 from their language, single sentences of names and addresses at most 5.3, one
+# with a quotation in Polish 5.5; most sentences of other languages have more than 7, and notes more than 20.
 _LEAST_DISTANCE = 6.0
 _MOST_DISTANCE = 12.0
 _LEAST_FOREIGN = 0.25
@@ -41,7 +41,7 @@ _MARGIN = 1.5
 _OWN_SCRIPT = 0.05
 _FILE = "language_gate.json"
 _ALIKE = {"no": ("no", "nn", "da")}
-"""Who reads Norwegian reads its two written forms, which sentences do not always distinguish from Danish."""
+"""Norwegian has two written forms, and a sentence may look Danish."""
 
 
 class _GateState(TypedDict):
@@ -56,11 +56,11 @@ class _GateState(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class LanguageGate:
-    """What is let through.
+    """What an engine can read.
 
-    :param languages: in which notes may be, as ISO 639-1 codes; the first is the engine's own.
+    :param languages: ISO 639-1 codes; the first is the engine's own.
     :param scripts: as in `features.languages`.
-    :param distance: the greatest distance of a passage from all of the languages; see `features.languages`.
+    :param distance: the greatest distance of a passage from these languages; see `features.languages`.
     :param html: whether texts are known to be HTML; see `features.markup`.
     """
 
@@ -71,17 +71,17 @@ class LanguageGate:
 
     @classmethod
     def of_language(cls, language: str) -> LanguageGate:
-        """The gate of an engine of which nothing but the language is known."""
+        """The gate of an engine without training notes."""
         return cls(_with_alike(language))
 
     @classmethod
     def fit(
         cls, texts: Iterable[str], language: str, *, html: bool = False, is_known: Callable[[str], bool] | None = None
     ) -> LanguageGate:
-        """Learn from right notes what is let through.
+        """Learn languages, scripts and distance from the training notes.
 
         :param texts: of the training notes.
-        :param language: of the engine, as an ISO 639-1 code.
+        :param language: the engine's, as an ISO 639-1 code.
         :param is_known: whether a word is in the notes of enough other patients.
         """
         plain = [plain_text(text, html=html) for text in texts]
@@ -94,7 +94,7 @@ class LanguageGate:
         return replace(gate, distance=min(_MOST_DISTANCE, max(_LEAST_DISTANCE, _limit(far))))
 
     def not_text(self, text: str) -> str:
-        """Why a note is no text; nothing if it is one."""
+        """Why a note is no text; empty if it is text."""
         if len(_NOT_TEXT.findall(text)) > _MOST_NOT_TEXT * len(text):
             return f"it is not text, but binary data or in another encoding; {LIFTED_BY} lifts this"
         return ""
@@ -112,10 +112,10 @@ class LanguageGate:
         read = " and ".join(map(language_name, self.languages))
         return f"it has text in {found}, and the engine reads {read}; {LIFTED_BY} lifts this"
 
-    def objection(self, text: str, is_known: Callable[[str], bool] | None = None) -> str:
-        """Why the engine cannot read most of a note, without a word of it; nothing if it can."""
+    def objection(self, text: str) -> str:
+        """Why the engine cannot read most of a note, without a word of it; empty if it can."""
         plain = plain_text(text, html=self.html)
-        passages = self.passages(plain, is_known)
+        passages = self.passages(plain)
         is_unread = mostly_in(plain, passages)
         return self.not_text(text) or (self.reason(passages) if is_unread else "")
 
@@ -145,11 +145,11 @@ def _with_alike(*languages: str) -> tuple[str, ...]:
 
 
 def languages_of(texts: Iterable[str], likely: Collection[str]) -> Counter[str]:
-    """How many texts are in which language, or in the letters of which script but Latin, as `features.languages` names.
+    """How many texts are in each language, or in each script other than Latin.
 
-    :param likely: ISO 639-1 codes; what is no further from one of these than a gate lets through is in that. A mapping
+    :param likely: ISO 639-1 codes; a text within a gate's usual distance of one of these is in that language. A mapping
         says which engine reads each, as languages of one engine need not be distinguished.
-    :returns: nothing of a text that does not show a language.
+    :returns: counts, without the texts that show no language.
     """
     return Counter(filter(None, (_language(plain_text(text), likely) for text in texts)))
 
@@ -160,7 +160,7 @@ def _language(text: str, likely: Collection[str]) -> str:
 
 
 def _common_scripts(texts: Sequence[str]) -> set[str]:
-    """Scripts other than Latin in which words of more than one note are written."""
+    """Scripts other than Latin that more than one note uses."""
     counts: Counter[str] = Counter()
     for text in texts:
         for script in scripts_of(text) - {LATIN} if not text.isascii() else ():
@@ -170,6 +170,6 @@ def _common_scripts(texts: Sequence[str]) -> set[str]:
 
 
 def _limit(values: Sequence[float]) -> float:
-    """Above what at most one in 1,000 is; of few values, all but one, and a margin."""
+    """A limit that at most one in 1,000 values exceeds (of few values, one), with a margin."""
     allowed = max(len(values) // _ONE_IN, 1 if len(values) >= _ONE_IN / 10 else 0)
     return _MARGIN * sorted(values)[-1 - allowed] if values else 0.0

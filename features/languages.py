@@ -1,14 +1,14 @@
 """The language and the script of a text, from its letters.
 
     language_of(["Dolor torácico de tres días de evolución."])       "es"
-    furthest("Potilas kertoi rintakivusta ...", ("en",))             ("fi", 14.2): how far it is from English
+    furthest("Potilas kertoi rintakivusta ...", ("en",))             14.2: the distance from English
     foreign_letters("患者自述胸痛三天", {"LATIN"})                     Foreign("CJK", 1.0)
 
-Names, abbreviations and figures say little of a language and much of who is meant, so only the words in lower case are
-looked at, or all words of a text in capitals, in stretches over the whole text: a note of which a part is in another
-language has a stretch that is far from its own. The detector is py3langid (Lui and Baldwin 2012; Barbaresi), which
-brings its model of 139 languages along and needs no network. A distance is the difference of two log probabilities,
-the best language's and the own one's, over the square root of the stretch's length in bytes.
+Names, abbreviations and figures show little of a language, so only words in lower case are read, or all words of a
+text in capitals. They are read in stretches: a note that is partly in another language has a stretch that is far from
+its own. The detector is py3langid (Lui and Baldwin 2012; Barbaresi), which includes its model of 139 languages and
+needs no network. A distance is the log probability of the best language minus that of the given one, divided by the
+square root of the stretch's length in bytes.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 LATIN = "LATIN"
-"""A script is named as Unicode names its letters: LATIN, GREEK, CYRILLIC, CJK, HIRAGANA, ARABIC, ..."""
+"""Scripts are named as in the Unicode names of letters: LATIN, GREEK, CYRILLIC, CJK, HIRAGANA, ARABIC, ..."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _BLOCK = 500
 _MOST_BLOCKS = 100
 _STRETCH = 200
 _LEAST = 12
-# No language, and that of anatomy and of prescriptions in notes of all languages.
+# Not a language; and Latin, the language of anatomy and prescriptions in all notes.
 _NO_LANGUAGES = ("zxx", "la")
-# So far apart, two languages are distinguished: sentences of notes and questions in five languages are further from the
-# second nearest of these than 5, and lists of abbreviations nearer than 1.5.
+# Two languages are distinguished at this distance: sentences in five languages are further than 5 from the second
+# nearest of these languages, lists of abbreviations nearer than 1.5.
 _CLEAR = 3.0
-# Letters that stand for figures and units in texts of any script.
+# Letters that are figures and units in texts of any script.
 _NEUTRAL = ("FEMININE", "MASCULINE", "MICRO", "OHM", "KELVIN", "ANGSTROM", "MODIFIER", "SUPERSCRIPT", "SUBSCRIPT")
 
 
@@ -56,7 +56,7 @@ class Foreign(NamedTuple):
 
 
 def foreign_letters(text: str, scripts: Collection[str]) -> Foreign:
-    """The letters that are of none of the scripts; a single Greek letter is a symbol, not a word."""
+    """The letters of other scripts; a single Greek letter is a symbol and does not count."""
     if text.isascii():
         return Foreign("", 0.0)
     counts = Counter(text)
@@ -85,7 +85,7 @@ def script_of(letter: str) -> str:
 
 
 def distance_of(text: str, languages: Collection[str]) -> float:
-    """How far a text, read as one stretch, is from the nearest of some languages; 0 if the detector knows none of them.
+    """The distance of a text, read as one stretch, from the nearest of some languages; 0 if the detector knows none.
 
     :param languages: ISO 639-1 codes.
     """
@@ -128,35 +128,23 @@ def _telling(words: list[str]) -> Iterator[str]:
     return (word for word in words if word.islower())
 
 
-def furthest(text: str, languages: Collection[str]) -> tuple[str, float]:
-    """The stretch that is furthest from all of some languages: its language, and how far it is.
-
-    :param languages: ISO 639-1 codes.
-    :returns: nothing and 0 for a text that does not show one, or languages of which the detector knows none.
-    """
-    worst = ("", 0.0)
-    for stretch in stretches(text):
-        scores = _scores(stretch)
-        own = [scores[language] for language in languages if language in scores]
-        best = max(scores, key=scores.__getitem__)
-        distance = (scores[best] - max(own)) / len(stretch.encode()) ** 0.5 if own else 0.0
-        worst = max(worst, (best, distance), key=lambda found: found[1])
-    return worst
+def furthest(text: str, languages: Collection[str]) -> float:
+    """The greatest distance of a stretch from all of some languages (ISO 639-1 codes); 0 for a text without any."""
+    return max((distance_of(stretch, languages) for stretch in stretches(text)), default=0.0)
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """The language in which most of some texts are most likely written, as an ISO 639-1 code; empty if unknown."""
-    votes = Counter(max(scores, key=scores.__getitem__) for text in texts for scores in map(_scores, stretches(text)))
+    """The most likely language of most stretches of some texts, as an ISO 639-1 code; empty if unknown."""
+    votes = Counter(most_likely(stretch) for text in texts for stretch in stretches(text))
     return votes.most_common(1)[0][0] if votes else ""
 
 
 def language_near(text: str, languages: Collection[str], distance: float) -> str:
-    """The language in which most of a text is, where that is likely one of some.
+    """The language of most of a text, preferably one of some.
 
-    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if that is not further than the distance. In
-        a mapping, languages with the same value need not be distinguished, as one engine reads them.
-    :returns: an ISO 639-1 code; empty for a text that does not show a language, as one of abbreviations, which are as
-        near to several.
+    :param languages: ISO 639-1 codes; a stretch is in the nearest of these if it is within the distance. In a mapping,
+        languages with the same value need not be distinguished, as one engine reads them.
+    :returns: an ISO 639-1 code; empty for a text that shows no language, such as a list of abbreviations.
     """
     votes: Counter[str] = Counter()
     reader = languages if isinstance(languages, Mapping) else {language: language for language in languages}
@@ -172,7 +160,7 @@ def language_near(text: str, languages: Collection[str], distance: float) -> str
     return votes.most_common(1)[0][0] if votes else ""
 
 
-# The choice of an engine and its language gate ask of the same stretches; a chunk of notes has about so many.
+# The engine choice and the language gate score the same stretches; a chunk of notes has about so many.
 @lru_cache(maxsize=1024)
 def _scores(stretch: str) -> dict[str, float]:
     return {language: score for language, score in _detector().rank(stretch) if language not in _NO_LANGUAGES}

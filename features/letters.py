@@ -1,4 +1,4 @@
-"""Letters without their accents, the case in which a word is written, and edits between words.
+"""Letters without accents, the case of a word, and the edit distance of words.
 
 fold("García")                   "garcia"
 in_case_of("miller", "SMITH")    "MILLER"
@@ -45,12 +45,12 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def without_accents(text: str) -> str:
-    """The letters and signs in their simplest form (NFKD) without their accents."""
+    """The text in NFKD without combining accents."""
     return text if text.isascii() else "".join(c for c in normalize("NFKD", text) if not combining(c))
 
 
 def normalised(mention: str) -> str:
-    """A mention so that two ways of writing it compare equal: case, accents, blanks and full stops do not count."""
+    """A mention without differences of case, accents, blanks and full stops, for comparison."""
     return " ".join(fold(mention).replace(".", " ").split())
 
 
@@ -60,7 +60,7 @@ def parts(mention: str) -> frozenset[str]:
 
 
 def is_latin(word: str) -> bool:
-    """Whether every letter is of the Latin alphabet, where `ª` and `º` are too."""
+    """Whether every letter is Latin; `ª` and `º` are."""
     return all(c.isascii() or name(c, "").startswith(_LATIN) or combining(c) for c in word)
 
 

@@ -4,10 +4,9 @@
     [match.span("phi") for _, match in number.find_all(["see wd-12"])]     [(7, 9)]
     LimitedRegex("(a+)+b", "", "the pattern ward").try_out()          UnsafePatternError, after two seconds
 
-Python's own matcher tries all ways in which an expression can read a text, and has no time limit. The package
-`regex` reads the same expressions and raises `TimeoutError` after a given time of the processor. Whether an expression
-is too slow is measured and not proved: it is tried on texts that repeat its own characters, which finds the usual
-mistakes before a note is read, and each search in a note has a limit, which holds for all others.
+Python's `re` backtracks without a time limit. The package `regex` accepts the same expressions and raises
+`TimeoutError` after a given processor time. Whether an expression is too slow is measured, not proved: a trial on texts
+that repeat its own characters finds the usual mistakes before a note is read, and each search in a note has a limit.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def flags_of(letters: str) -> re.RegexFlag:
 
 
 SECONDS, SECONDS_PER_CHARACTER = 1.0, 5e-6
-"""How long an expression may search a text: a hundred times what the shipped ones take, and one second more."""
+"""The time limit of a search: a hundred times what the shipped expressions take, and one second more."""
 
 _TRIAL_SECONDS = 2.0
 _TRIED = "a0 A.-\né"
@@ -49,7 +48,7 @@ class LimitedRegex:
 
     :param expression: as `re` reads it; what `regex` adds to that works too.
     :param flags: letters out of `FLAGS`.
-    :param named: what messages call it, with the file and line that it comes from.
+    :param named: its name in messages, with file and line.
     :raises SettingsError: if it is no regular expression, or too large.
     """
 
@@ -111,7 +110,7 @@ class LimitedRegex:
             raise self.too_slow("on a trial") from None
 
     def too_slow(self, where: str) -> UnsafePatternError:
-        """The error that says so."""
+        """The error for an expression that is too slow."""
         return UnsafePatternError(
             f"{self.named} took too long {where}; it may read the same text in several ways, as (a+)+ and \\w+\\s*\\w+ "
             "do: let its parts begin with different characters, or limit repetitions, as in \\w{1,20}"
@@ -119,9 +118,9 @@ class LimitedRegex:
 
 
 def _hostile_texts(expression: str) -> Iterator[str]:
-    """Its characters and pairs of them many times, also behind its words.
+    """Repetitions of its characters and pairs of them, also after its words.
 
-    The expression itself follows, as `regex` looks first whether a text has the characters that every match needs.
+    Each ends with the expression itself, as `regex` first checks that a text has the characters that a match needs.
     """
     end = f"\x01{expression}"
     characters = list(dict.fromkeys(_TRIED + expression))[:_MOST_CHARACTERS]

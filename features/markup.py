@@ -1,13 +1,13 @@
-"""The markup of HTML in a text: tags and character references, and what they are read as.
+"""HTML in a text: tags and character references.
 
     list(tags("<p>Dr. An<b>selm</b>"))             Edit(0, 3, "\\n"), Edit(9, 12, ""), Edit(16, 20, "")
     list(references("617&ndash;555 &amp; co"))     Edit(3, 10, "–"), Edit(14, 19, "&")
 
-A tag is left out, one that ends a line or a cell is read as a line end or a blank (between digits as a blank), and a
-character reference as its character. Only what cannot hide PHI is left out: tags of the HTML standard without
-attributes, or with attributes of layout alone. A link with an address, a comment, a script or a picture with a
-caption stays as it is written, so that it is read as text, and `BP <90` or `<ann@example.org>` is no tag. A tag that
-must be closed is markup only in a text with both its begin and its end.
+A tag is left out; one that ends a line or a cell is read as a line end or a blank (between digits as a blank), and a
+character reference as its character. Only what cannot hide PHI is left out: standard HTML tags without attributes, or
+with layout attributes only. A link with an address, a comment, a script or a picture with a caption is read as text,
+and `BP <90` or `<ann@example.org>` is no tag. A tag that must be closed counts only in a text with its start tag and
+its end tag.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _REFERENCE = re.compile(r"&(?:amp;){0,3}(?P<of>(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]
 def tags(text: str, *, certain: bool = False) -> Iterator[Edit]:
     """The tags of a text.
 
-    :param certain: whether the text is known to be HTML, so that a tag needs neither begin nor end.
+    :param certain: whether the text is known to be HTML, so that tags need no partner.
     """
     found = list(_TAG.finditer(text))
     paired = frozenset[str]() if certain or not found else _paired(text)
@@ -66,7 +66,7 @@ def _is_in_number(match: re.Match[str]) -> bool:
 
 
 def _paired(text: str) -> frozenset[str]:
-    """The names of tags that both begin and end."""
+    """The names that have a start tag and an end tag."""
     names: dict[str, set[str]] = {"": set(), "/": set()}
     for match in _BEGIN.finditer(text):
         names[match["end"]].add(match["tag"].lower())
@@ -74,7 +74,7 @@ def _paired(text: str) -> frozenset[str]:
 
 
 def references(text: str) -> Iterator[Edit]:
-    """The character references of a text that are of one character."""
+    """The character references that mean one character."""
     for match in _REFERENCE.finditer(text):
         character = html.unescape("&" + match["of"])
         if len(character) <= 1:

@@ -2,12 +2,12 @@
 
     foreign_passages("Seen today. Пациент жалуется на боль в груди. Stable.", ("en",))    [Passage(12, 45, "ru", ...)]
 
-A note is cut into sentences and lines. One of which most words are known is in the engine's language. Of any other, the
-detector of `features.languages` says how far it is from that language. Neighbours that are far are joined to a passage,
-which must be further still to count. Letters of another script need no detector: each run of them is a passage.
+A note is cut into sentences and lines (units). A unit of mostly known words is in the engine's language. For any other,
+the detector of `features.languages` measures the distance from that language. Adjacent units that are far form a
+passage, which counts if it is further still. Letters of another script need no detector: each run of them is a passage.
 
-Names, abbreviations and figures say little about a language, so only words in small letters count or, in a sentence of
-which most words begin with a capital, all words; such a sentence must be longer and further away.
+Names, abbreviations and figures show little of a language, so only words in small letters count; in a sentence whose
+words mostly begin with a capital all words do, but it must be longer and further away.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from typing import NamedTuple
 from phistack.features.languages import LATIN, distance_of, most_likely, script_of
 
 _NEAR, _FAR = 1.0, 3.0
-"""A unit that is far may be a passage, with neighbours that are not near; of a note, 1 in 100 units is far."""
+"""Far units may form a passage, with neighbours that are not near; 1 in 100 units of a note is far."""
 
 _SMALL, _CAPITALS, _CAPITALISED = 0, 1, 2
 _LEAST, _MORE = {_SMALL: 28, _CAPITALS: 40, _CAPITALISED: 60}, {_SMALL: 0.0, _CAPITALS: 0.0, _CAPITALISED: 3.0}
-"""The fewest letters of a passage, and by how much further it must be: names are of all languages."""
+"""The fewest letters of a passage, and its extra distance, as names are of all languages."""
 
 _FEW_KNOWN, _ENOUGH_WORDS, _LESS = 0.3, 8, 2.0
-"""Where so few of enough words are known, a passage counts at a distance that is less by 2."""
+"""If at most this share of at least so many words is known, the limit is lower by 2."""
 
 _UNIT_END = re.compile(r"[.!?;][\"'”»)]*(?=\s)|[\n\r]|[:,(] ?(?=[\"“«„])")
 _SOFT_END = re.compile(r"[,:()\"“”«»]|\s(?=\S)")
 _LONGEST_UNIT = 240
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NO_WORDS = re.compile(r"\S*[@/\\]\S*|\S+\.(?=\w)\S*")
-"""Addresses of e-mail and web, paths, and names of files: their letters are of no language."""
+"""E-mail and web addresses, paths and file names, which show no language."""
 
 _SHORTEST_WORD = 3
 _MOST_KNOWN = 0.5
@@ -43,9 +43,8 @@ _MOST_SYMBOLS = 2
 _MOST_UNITS = 20
 _LEAST_FOR_DETECTOR = 8
 
-
 UNREAD = "TEXT "
-"""How the label of a stretch begins that no engine read."""
+"""The prefix of the label of text that no engine read."""
 
 
 class Passage(NamedTuple):
@@ -66,7 +65,7 @@ class Passage(NamedTuple):
 class _Unit(NamedTuple):
     """A sentence or line that may be in another language.
 
-    :param words: those that show its language, in small letters, joined by blanks.
+    :param words: the words that show its language, in small letters, joined by blanks.
     :param letters: whether most words are in small letters, in capitals, or begin with a capital.
     :param n_words: how many of them have three letters or more.
     :param n_known: how many of these are known.
@@ -91,8 +90,8 @@ def foreign_passages(
 
     :param text: in its plain view.
     :param languages: ISO 639-1 codes.
-    :param limit: the greatest distance of what is let through.
-    :param is_known: whether a word, in small letters, is one of the engine's; a unit of known words needs no detector.
+    :param limit: the greatest distance of text that the engine reads.
+    :param is_known: whether the engine knows a word, in small letters; units of known words need no detector.
     """
     in_scripts = [] if text.isascii() else _in_other_scripts(text, scripts)
     return _merged(text, sorted([*in_scripts, *_in_other_languages(text, languages, limit, is_known)]))
@@ -111,14 +110,14 @@ def _in_other_languages(
 
 
 def _passages(run: list[_Unit], languages: Collection[str], limit: float) -> Iterator[Passage]:
-    """The passage that a run of units is, from the first that is far to the last, or each of these by itself."""
+    """The passage from the first far unit of a run to the last, or each far unit by itself."""
     telling = [unit for unit in run if unit.words]
     far = [number for number, unit in enumerate(telling) if distance_of(unit.words, languages) >= _FAR]
     if not far:
         return
     whole = _passage(telling[far[0] : far[-1] + 1], languages, limit)
     if whole is not None:
-        # Neighbours that are not near belong to it, too: a sentence of names and few words shows little.
+        # Neighbours that are not near belong to it too, as a sentence of names shows little.
         first, last = far[0], far[-1] + 1
         while first and _is_prose(telling[first - 1]):
             first -= 1
@@ -135,7 +134,7 @@ def _is_prose(unit: _Unit) -> bool:
 
 
 def _passage(units: list[_Unit], languages: Collection[str], limit: float) -> Passage | None:
-    """The passage; nothing where it is too short or too near to one of the languages."""
+    """The passage; `None` if it is too short or too near to one of the languages."""
     # The detector takes the logarithm of counts, so a long text that repeats itself looks near to everything.
     words = " ".join(islice((unit.words for unit in units), _MOST_UNITS))
     letters = min(unit.letters for unit in units)
@@ -162,7 +161,7 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _unit(text: str, start: int, end: int, is_known: Callable[[str], bool] | None) -> _Unit | None:
-    """The unit, without words if it has none; nothing if its words are known."""
+    """The unit, perhaps without words; `None` if its words are known."""
     found = _WORD.findall(_NO_WORDS.sub(" ", text[start:end]))
     words = [word for word in found if word.isascii() or script_of(word[-1]) == LATIN]
     small = [word for word in words if word.islower()]
@@ -179,7 +178,7 @@ def _unit(text: str, start: int, end: int, is_known: Callable[[str], bool] | Non
 
 
 def _in_other_scripts(text: str, scripts: Collection[str]) -> Iterator[Passage]:
-    """Runs of letters of other scripts, with the signs, figures and blanks within."""
+    """Runs of letters of other scripts, with the signs, figures and blanks between them."""
     letters = "".join(c for c in set(text) if not c.isascii() and c.isalpha() and script_of(c) not in (*scripts, ""))
     one = f"[{re.escape(letters)}]"
     for match in re.finditer(rf"{one}(?:[\W\d_]*{one})*", text) if letters else ():
@@ -191,7 +190,7 @@ def _in_other_scripts(text: str, scripts: Collection[str]) -> Iterator[Passage]:
 
 
 def _merged(text: str, passages: list[Passage]) -> list[Passage]:
-    """Passages that overlap, or have nothing but blanks between them, as one."""
+    """Merge passages that overlap, or have only blanks between them."""
     merged: list[Passage] = []
     for passage in passages:
         if merged and not text[merged[-1].end : passage.start].strip():
@@ -202,7 +201,7 @@ def _merged(text: str, passages: list[Passage]) -> list[Passage]:
 
 
 def nearest(text: str, passage: Passage, languages: Collection[str]) -> str:
-    """Which of some languages a passage of a text is in, or one that is as near; empty for none."""
+    """The language of a passage among some, or one that is as near; empty if there is none."""
     if passage.language in languages or not passage.distance:
         return passage.language if passage.language in languages else ""
     read = text[passage.start : passage.end].lower()

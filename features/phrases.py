@@ -5,11 +5,10 @@
     known = Phrases({"Ann Lee": "PATIENT", "Lee": "DOCTOR"})
     list(known.find("Ann Lee, Lee"))                 [(0, 7, "PATIENT"), (9, 12, "DOCTOR")]
 
-A text is given in pieces, and a string is found from the start of a piece to the end of one. The index knows the
-beginnings of all strings, so a piece that begins none costs one look-up, however many strings there are. On 400 notes
-of 1,400 characters, with the strings of 20,000 names, of 2,000 phrases and of one record, that takes 8, 15 and 4 ms;
-pyahocorasick 2.3 takes 13, 29 and 8 ms and ahocorasick-rs 1.0 12, 25 and 7 ms, since what they find within words must
-be thrown away. So neither is used.
+A string is found from the start of a piece to the end of one. The index contains all prefixes, so a piece that begins
+no string costs one look-up. On 400 notes of 1,400 characters, with 20,000 names, 2,000 phrases and one record, this
+takes 8, 15 and 4 ms; pyahocorasick 2.3 takes 13, 29 and 8 ms and ahocorasick-rs 1.0 12, 25 and 7 ms, as their hits
+within words must be discarded.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from phistack.features.tokens import Tokeniser, offsets_of
 
 _T = TypeVar("_T")
 Others = Mapping[int, Sequence[tuple[int, str]]]
-"""Piece -> the piece after, and what the pieces between may be read as, too."""
+"""Piece -> pairs of a later piece and an alternative reading of the pieces before it."""
 
 _END = "\0"
-"""Behind each token, so that tokens are found as they are cut."""
+"""Appended to each token, so that only whole tokens match."""
 
 
 class Index(Generic[_T]):
-    """Strings, and what each of them means.
+    """Strings and their meanings.
 
-    :param meanings: pairs of a string, which is not empty, and what it means; one string may have several.
+    :param meanings: pairs of a non-empty string and a meaning; a string may have several.
     """
 
     def __init__(self, meanings: Iterable[tuple[str, _T]]) -> None:
@@ -40,7 +39,7 @@ class Index(Generic[_T]):
         self._beginnings = {string[:n] for string in self._meanings for n in range(1, len(string) + 1)}
 
     def find(self, pieces: Sequence[str], others: Others | None = None) -> Iterator[tuple[int, int, _T]]:
-        """First piece, the piece after the last one, and meaning of each string; they may overlap."""
+        """First piece, piece after the last, and meaning of each string; they may overlap."""
         others = others or {}
         for first, piece in enumerate(pieces):
             waiting = [(first, "")] if piece in self._beginnings or first in others else []
@@ -54,7 +53,7 @@ class Index(Generic[_T]):
 
 
 class Phrases(Generic[_T]):
-    """Phrases found as they are written, whatever blanks are between their tokens: `Ann` is not in `Annette`.
+    """Phrases found as written, with any blanks between their tokens: `Ann` is not in `Annette`.
 
     :param meanings: phrase -> what it means; a phrase without tokens is never found.
     """
@@ -70,7 +69,7 @@ class Phrases(Generic[_T]):
     def find(self, text: str, taken: bytearray | None = None) -> Iterator[tuple[int, int, _T]]:
         """Start, end and meaning of each phrase in a text, from the left and the longest first, without overlap.
 
-        :param taken: for each character whether it is not to be looked at, `(n_characters,)`.
+        :param taken: for each character whether it is excluded, `(n_characters,)`.
         """
         taken = bytearray(len(text)) if taken is None else bytearray(taken)
         starts, ends = (offsets.tolist() for offsets in offsets_of(*self._tokenise.cut(text)))

@@ -1,29 +1,29 @@
-"""A note as the engine reads it: without what nobody sees, each other character written in one way.
+"""The plain view of a note, which the engine reads: no invisible characters, one form of each other character.
 
     view = plain_view(Document("n1", "Dr. <ZWJ>An<ZWJ>selm"))      where <ZWJ> is a zero-width joiner, U+200D
     view.document.text                                             "Dr. Anselm"
     view.in_note(Span(4, 10, "DOCTOR"))                            Span(4, 12, "DOCTOR"), in the note itself
     plain_view(Document("n2", "Dr. <b>An</b>selm Birch-\\nwood"))   "Dr. Anselm Birchwood"
-    plain_view(Document("n3", "Dr. Anselm")).document              the very same document, at no cost
+    plain_view(Document("n3", "Dr. Anselm")).document              the same object
 
-These steps, in this order, change what is read, and a note without anything for them is read as it is:
+These steps run in this order. Most notes need none of them; one search finds that out.
 
 1. characters that the text writes as their bytes: `=C3=A9`, `%20` (`features.encodings`)
 2. tags and character references of HTML (`features.markup`)
-3. characters that nobody sees are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
+3. invisible characters are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
    bidirectional marks, variation selectors, a byte order mark), control characters that are not white space, and marks
    that are drawn over or around another character. Full-width and mathematical letters, digits of any script, and
    hyphens and blanks that do not break are read as the plain ones, separators of lines and paragraphs as line ends
-4. a letter with combining accents is the one character for it, where Unicode has one
-5. white space that is not typed is left out inside words (`features.odd_blanks`)
-6. words and numbers that are broken over a line end are whole (`features.line_ends`)
+4. letters and their combining accents are composed, where Unicode has a character for both
+5. white space that is not typed is left out inside words (`features.broken_words`)
+6. words and numbers that are broken over a line end are whole (`features.broken_words`)
 
-This is much less than NFKC: `º`, `½` and ligatures stay as they are. Steps 1 and 2 need evidence in the text, unless
-they are asked for: `x=20`, `50%20`, `<5` and `a & b` are no markup.
+This is much less than NFKC: `º`, `½` and ligatures are unchanged. Steps 1 and 2 need evidence in the text unless the
+caller declares them: `x=20`, `50%20`, `<5` and `a & b` are no markup.
 
-What steps 3 to 6 leave out belongs to the letter or digit beside it, to the one before it if there are two; markup
-belongs to a span only inside of it. So spans of the view become spans of the note that are never empty and overlap only
-if they did in the view.
+What steps 3 to 6 leave out belongs to the letter or digit before it, or else to the one after it; markup belongs to a
+span only if it is inside. So spans of the view become spans of the note that are never empty, and overlap only if they
+did in the view.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import NamedTuple
 
+from phistack.features.broken_words import ODD_BLANKS, broken_words, odd_blanks
 from phistack.features.documents import Document, Span
 from phistack.features.encodings import PERCENT, QUOTED_PRINTABLE
 from phistack.features.letters import ByCharacter
-from phistack.features.line_ends import broken_words
 from phistack.features.markup import references, tags
-from phistack.features.odd_blanks import ODD_BLANKS, odd_blanks
 from phistack.features.rewriting import ACCENTS, Edit, Rewritten, rewrite
 
 IGNORABLE = (
@@ -54,13 +53,13 @@ IGNORABLE = (
     # Marks over, through and around other characters, of categories Mn and Me, that no language needs.
     "\u0334-\u0338\u0488\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ua670-\ua672\ufe20-\ufe2f"
 )
-"""What a note is read without, as the inside of a class of a regular expression."""
+"""Invisible characters, as the inside of a character class of a regular expression."""
 
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _LINE_ENDS = "\u2028\u2029"
 _HYPHENS = "\u2010\u2011"
 _ONE_FOR_ONE = f"[{_BLANKS}{_LINE_ENDS}{_HYPHENS}\uff01-\uff5e\U0001d400-\U0001d7ff]|[^\\D0-9]"
-# A soft hyphen that is printed, as a line ends there, belongs to a word that goes on.
+# A soft hyphen at a line end is printed; the word goes on in the next line.
 _SOFT_BREAK = "(?<=[^\\W\\d_])\u00ad[ \\t]{0,40}\\r?\\n[ \\t]{0,40}(?=[^\\W\\d_])"
 
 _OTHERWISE = re.compile(f"{_SOFT_BREAK}|(?:(?!{_SOFT_BREAK})[{IGNORABLE}])+|{_ONE_FOR_ONE}")
@@ -68,15 +67,15 @@ _IGNORED = re.compile(f"[{IGNORABLE}]")
 _ACCENTED = re.compile(f"[^{ACCENTS}][{ACCENTS}]+")
 _HYPHEN_AT_END = re.compile(r"-[ \t]*[\r\n]")
 _ODD = re.compile(f"[=%<&\u00ac{ODD_BLANKS}{IGNORABLE}{ACCENTS}]|{_ONE_FOR_ONE}")
-_PLAIN_LATIN = bytes(code for code in range(256) if not _ODD.match(chr(code)))
-"""The characters of Latin-1 that no step changes."""
+_PLAIN_ASCII = bytes(code for code in range(128) if not _ODD.match(chr(code)))
+"""The characters of ASCII that no step changes, which are nearly all of a note."""
 
 
 class _Step(NamedTuple):
-    """What changes the text, if a sign of it is there.
+    """One step.
 
-    :param signs: one of these is in the text.
-    :param shared: whether what is left out belongs to what is beside it; see `rewrite`.
+    :param signs: the step is needed only for a text with one of these.
+    :param shared: whether what is left out belongs to its neighbour; see `rewrite`.
     """
 
     signs: re.Pattern[str]
@@ -86,10 +85,10 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlainView:
-    """A note as it is read, and where its characters are in the note as it was written.
+    """The view of a note, and where its characters are in the note.
 
-    :param document: what the engine reads: text and spans of the view.
-    :param read: the text of the view and its places in the note; nothing if view and note are the same.
+    :param document: text and spans of the view.
+    :param read: the text of the view and its places in the note; `None` if view and note are the same.
     """
 
     document: Document
@@ -101,16 +100,16 @@ class PlainView:
         return self.read is None
 
     def in_note(self, span: Span) -> Span:
-        """A span of the view as one of the note, with what belongs to its characters."""
-        return span if self.read is None else Span(*self.read.place(span.start, span.end), span.label)
+        """A span of the view as a span of the note, with what belongs to its characters."""
+        return span if self.read is None else Span(*self.place(span.start, span.end), span.label)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Begin and end in the note of a stretch of the view that is not empty."""
+        """Start and end in the note of a non-empty stretch of the view."""
         return (start, end) if self.read is None else self.read.place(start, end)
 
 
 def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:
-    """The view of a note; its spans come along, but for those of which nothing is read.
+    """The view of a note with its spans, without those of which no character is left.
 
     :param html: whether the note is known to be HTML, so that tags need no evidence.
     :param encoded: whether quoted-printable and percent-encoding need no evidence, so that `x=20` is read as `x `.
@@ -129,36 +128,27 @@ def plain_text(text: str, *, html: bool = False, encoded: bool = False) -> str:
 
 
 def _read(text: str, html: bool, encoded: bool) -> Rewritten | None:
-    """The text after all steps; nothing if none changed it."""
+    """The text after all steps; `None` if no step changed it."""
     read: Rewritten | None = None
     odd = _odd_signs(text)
     for step in _steps(html, encoded) if odd else ():
-        if not step.signs.search(odd):
-            continue
-        changed = rewrite(text, step.edits(text), shared=step.shared)
+        changed = rewrite(text, step.edits(text), shared=step.shared) if step.signs.search(odd) else None
         if changed is not None:
             read = changed if read is None else read.then(changed)
             text = read.text
             odd = _odd_signs(text)
-    if _HYPHEN_AT_END.search(text) or "\u00ac" in odd:
-        changed = rewrite(text, broken_words(text), shared=True)
-        if changed is not None:
-            read = changed if read is None else read.then(changed)
     return read
 
 
 def _odd_signs(text: str) -> str:
-    """The distinct characters of a text that a step may change."""
-    try:
-        others = text.encode("latin-1").translate(None, _PLAIN_LATIN)
-    except UnicodeEncodeError:
-        # The distinct characters are few, and found faster than any of them.
-        return "".join(_ODD.findall("".join(set(text))))
-    return bytes(set(others)).decode("latin-1") if others else ""
+    """The distinct characters of a text that a step may change; `-` only if one is at a line end."""
+    others = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
+    odd = "".join(_ODD.findall("".join(set(others.decode("utf-8", "surrogatepass"))))) if others else ""
+    return f"{odd}-" if _HYPHEN_AT_END.search(text) else odd
 
 
 def _otherwise(text: str) -> Iterator[Edit]:
-    """Ignorable characters are left out, others written in one way."""
+    """Leave out invisible characters, and write others in one form."""
     for match in _OTHERWISE.finditer(text):
         yield Edit(*match.span(), match[0].translate(_IN_ONE_WAY) if len(match[0]) == 1 else "")
 
@@ -177,7 +167,7 @@ def _in_one_way(character: str) -> str:
 
 
 def _composed(text: str) -> Iterator[Edit]:
-    """Letters with accents as one character; accents for which there is none stay as they are."""
+    """Compose letters and accents; accents without a composed character are unchanged."""
     for match in _ACCENTED.finditer(text):
         composed = unicodedata.normalize("NFC", match[0])
         end = match.end() - len(composed) + 1
@@ -199,4 +189,5 @@ def _steps(html: bool, encoded: bool) -> tuple[_Step, ...]:
         _Step(re.compile(f"[{IGNORABLE}]|{_ONE_FOR_ONE}"), _otherwise, shared=True),
         _Step(re.compile(f"[{ACCENTS}]"), _composed, shared=True),
         _Step(re.compile(f"[{ODD_BLANKS}]"), odd_blanks, shared=True),
+        _Step(re.compile("[-¬]"), broken_words, shared=True),
     )

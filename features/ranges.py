@@ -1,9 +1,9 @@
-"""Sets of spans: which of them overlap, what they cover together, what they leave, and which to choose.
+"""Sets of spans: overlaps, coverage, remainders, and the best set without overlap.
 
     covered = covering([(4, 8), (10, 20)])
     covered(5, 8)                                 True; it takes logarithmic time
     remainders((0, 9), [(2, 4)])                  [(0, 2), (4, 9)]
-    overlapping_groups(decisions)                 those that overlap, directly or by way of others, together
+    overlapping_groups(decisions)                 groups that overlap, directly or through others
     best = non_overlapping(candidates, gains)     the set with the largest total gain
 
 A range is a start and an end, half-open. An item is a `Span`, or anything that has one as its `span`.
@@ -34,7 +34,7 @@ def ranges_of(items: Iterable[Any]) -> list[Range]:
 
 
 def covering(ranges: Iterable[Range]) -> Test:
-    """Whether a stretch lies inside one range; ranges that overlap count as one."""
+    """A test whether a stretch is inside one range; overlapping ranges count as one."""
     starts, ends = _merged(ranges)
 
     def covered(start: int, end: int) -> bool:
@@ -45,7 +45,7 @@ def covering(ranges: Iterable[Range]) -> Test:
 
 
 def touching(ranges: Iterable[Range]) -> Test:
-    """Whether a stretch shares a character with a range."""
+    """A test whether a stretch shares a character with a range."""
     starts, ends = _merged(ranges)
 
     def touched(start: int, end: int) -> bool:
@@ -56,7 +56,7 @@ def touching(ranges: Iterable[Range]) -> Test:
 
 
 def remainders(stretch: Range, taken: Iterable[Range]) -> list[Range]:
-    """What some ranges leave of a stretch, in order."""
+    """The parts of a stretch outside some ranges, in order."""
     found, position = [], stretch[0]
     for start, end in sorted(taken):
         if position < start < stretch[1]:
@@ -66,7 +66,7 @@ def remainders(stretch: Range, taken: Iterable[Range]) -> list[Range]:
 
 
 def overlapping_groups(items: Iterable[_Item]) -> list[list[_Item]]:
-    """The items in groups that overlap, directly or by way of others, by their starts and then by their ends."""
+    """The items in groups that overlap, directly or through others, sorted by start and end."""
     groups: list[list[_Item]] = []
     furthest = -1
     for item in sorted(items, key=lambda item: (span_of(item).start, span_of(item).end)):
@@ -78,7 +78,7 @@ def overlapping_groups(items: Iterable[_Item]) -> list[list[_Item]]:
 
 
 def overlapping_each(items: Iterable[Any], others: Iterable[_Item]) -> list[list[_Item]]:
-    """For each item those of the others that share a character with it, by their starts."""
+    """For each item the others that share a character with it, sorted by start."""
     by_start = sorted(others, key=lambda other: span_of(other).start)
     starts = [span_of(other).start for other in by_start]
     longest = max((span_of(other).end - span_of(other).start for other in by_start), default=0)
@@ -90,7 +90,7 @@ def overlapping_each(items: Iterable[Any], others: Iterable[_Item]) -> list[list
 
 
 def non_overlapping(items: Sequence[Any], gains: Sequence[float]) -> list[int]:
-    """The indices of the items without overlap whose total gain is largest; items with a gain of 0 or less are left.
+    """Indices of the set without overlap with the largest total gain; items with a gain of 0 or less are left out.
 
     Weighted interval scheduling by dynamic programming, in O(n log n).
     """
@@ -114,7 +114,7 @@ def non_overlapping(items: Sequence[Any], gains: Sequence[float]) -> list[int]:
 
 
 def _merged(ranges: Iterable[Range]) -> tuple[list[int], list[int]]:
-    """Starts and ends of the ranges, those that overlap as one."""
+    """Starts and ends of the ranges, with overlapping ones merged."""
     starts: list[int] = []
     ends: list[int] = []
     for start, end in sorted(ranges):

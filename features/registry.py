@@ -17,15 +17,17 @@ A package declares what it offers as entry points (Python Packaging User Guide, 
     [project.entry-points."phistack.files"]
     presets = "hospital_columns:presets"
 
-What is loaded is always code that somebody installed: a file names a thing, and never where it is. `ensemble/papers`
-is registered in the same way, so that the rest of phistack does not know it.
+Only installed code is loaded: settings refer to it by name, never by location. `ensemble/papers` is registered in the
+same way, so the rest of phistack does not import it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,11 +39,11 @@ from phistack.features.suggestions import did_you_mean, no_such
 
 @dataclass(frozen=True)
 class Registry:
-    """The things of one sort.
+    """Code of one sort.
 
     :param group: of the entry points.
-    :param what: one of the things, in words.
-    :param ours: name -> `module:attribute` of those that phistack itself has.
+    :param what: what one of them is called in messages.
+    :param ours: name -> `module:attribute` of phistack's own.
     """
 
     group: str
@@ -66,13 +68,13 @@ class Registry:
         return tuple(dict.fromkeys(map(_package, self._entries.get(name, ()))))
 
     def load(self, name: str) -> Any:
-        """What the name stands for.
+        """The object of that name.
 
         :raises PackageError: if no installed package offers it, or more than one, or it cannot be imported.
         """
         if name not in self._entries:
             raise self.missing(name)
-        self.refuse_two(name, self.packages(name))
+        refuse_two(self.what, name, self.packages(name))
         entry = self._entries[name][0]
         try:
             return entry.load()
@@ -83,18 +85,25 @@ class Registry:
             ) from error
 
     def missing(self, name: str) -> PackageError:
-        """What is raised where no installed package offers a name, which may be a stranger's."""
+        """The error for a name that no installed package offers."""
         shown = ascii(name[:40])[1:-1]
         return PackageError(
             f"the {self.what} {shown} is not installed{did_you_mean(shown, self.names)}; "
             f"install the package that provides it"
         )
 
-    def refuse_two(self, name: str, packages: tuple[str, ...]) -> None:
-        """See that one package alone claims a name; :raises PackageError: if not."""
-        if len(packages) > 1:
-            claiming = " and ".join(sorted(packages))
-            raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
+
+def refuse_two(what: str, name: str, packages: Collection[str]) -> None:
+    """Check that only one package offers a name; :raises PackageError: if several do."""
+    if len(packages) > 1:
+        claiming = " and ".join(sorted(packages))
+        raise PackageError(f"the {what} {name} is claimed by the packages {claiming}; uninstall one of them")
+
+
+@cache
+def packaged_table(package: str, name: str) -> dict[str, Any]:
+    """A TOML file that is in a package, read once in a process."""
+    return tomllib.loads((resources.files(package) / name).read_text(encoding="utf-8"))
 
 
 FILES = "phistack.files"
@@ -106,9 +115,9 @@ class FileRegistry:
     """Files of one sort by their names, without the suffix.
 
     :param sort: the name of the entry points in the group `phistack.files`.
-    :param what: one of the files, in words.
+    :param what: what one of the files is called in messages.
     :param suffix: of the files.
-    :param ours: `package:folder` of those that phistack itself has; empty for none.
+    :param ours: `package:folder` of phistack's own; empty for none.
     """
 
     sort: str
@@ -133,18 +142,15 @@ class FileRegistry:
         return tuple(sorted(self._files))
 
     def text(self, name: str) -> str:
-        """What is in a file.
+        """The text of a file.
 
         :raises SettingsError: if no installed package has a file of that name.
         :raises PackageError: if several have one.
         """
         if name not in self._files:
             raise SettingsError(no_such(self.what, name, self.names))
-        (package, path), *others = self._files[name]
-        if others:
-            claiming = " and ".join(sorted([package, *(other for other, _ in others)]))
-            raise PackageError(f"the {self.what} {name} is claimed by the packages {claiming}; uninstall one of them")
-        return path.read_text(encoding="utf-8")
+        refuse_two(self.what, name, [package for package, _ in self._files[name]])
+        return self._files[name][0][1].read_text(encoding="utf-8")
 
 
 def _folder(entry: EntryPoint) -> Path:

@@ -1,10 +1,10 @@
-"""Reading regular files and nothing else: what others put into a folder can be a pipe, a device or without end.
+"""Reading regular files only: a folder of strangers can contain pipes, devices and endless files.
 
     read_regular(Path("110-01.txt"))                     the bytes
     with open_regular(Path("notes.jsonl")) as file: ...  the same, piece by piece
 
-A pipe nobody writes to would stop the reader for ever, and a link to `/dev/zero` would fill its memory. Refusals are
-`OSError`, as those of the system are, so that who handles one handles both; `strerror` says what is wrong.
+A pipe without a writer would block the reader for ever, and a link to `/dev/zero` would fill its memory. Refusals are
+`OSError`, like those of the system; `strerror` says what is wrong.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 LONGEST_FILE = 2**31
-"""Bytes of a file that is read as a whole; a longer one is no corpus of notes."""
+"""The most bytes of a file that is read whole; a longer one is no corpus of notes."""
 
 _PIECE = 2**16
 
 
 class SupportsRead(Protocol):
-    """What can be read in pieces."""
+    """A file that can be read in pieces."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -39,10 +39,10 @@ _KINDS = (
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     """Open a regular file, or a link to one, for reading.
 
-    :param follow_links: otherwise a link is refused too, where the system can distinguish them.
+    :param follow_links: otherwise links are refused too, where the system can tell.
     :raises OSError: if it cannot be opened, or is anything else.
     """
-    # Without waiting, as the opening of a pipe alone may never come back; a regular file knows no difference.
+    # Opening a pipe can block for ever; for a regular file O_NONBLOCK makes no difference.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     flags |= 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -64,7 +64,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
 def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool = True) -> bytes:
     """The bytes of a regular file; parameters as of `open_regular`.
 
-    :param longest: bytes that are allowed; counted as they are read, as the size that a file states need not be right.
+    :param longest: the most bytes allowed, counted while reading, as the stated size of a file may be wrong.
     :raises OSError: if it cannot be read, is anything else, or is longer.
     """
     with open_regular(path, follow_links=follow_links) as file:
@@ -75,7 +75,7 @@ def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool 
 
 
 def read_at_most(file: SupportsRead, longest: int) -> bytes:
-    """So many bytes of an open file, or all where it has fewer; the memory is taken as they come."""
+    """At most so many bytes of an open file; memory is allocated as they are read."""
     pieces: list[bytes] = []
     while longest > 0 and (piece := file.read(min(longest, _PIECE))):
         pieces.append(piece)

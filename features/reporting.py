@@ -1,11 +1,11 @@
-"""How far long work is, reported by the work to whoever listens.
+"""Progress of long work, reported to a listener.
 
     with listening(lambda share, words: print(f"{share:.0%} {words}")):
         model.fit(tables)
 
-    report(0.25, "epoch 3 of 12")          within `fit`; costs next to nothing where nobody listens
+    report(0.25, "epoch 3 of 12")          within `fit`; nearly free without a listener
 
-The words are shown to people and written to files: they count, and never hold text of a note.
+The words are displayed and written to files, so they never contain text of a note.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[float | None, str], None]
-"""Takes the share that is done, in [0, 1] or `None` where nobody knows, and what is being done."""
+"""Takes the share that is done, in [0, 1] or `None` if unknown, and a description of the work."""
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report(share: float | None, words: str) -> None:
-    """Report how far the current work is."""
+    """Report the progress of the current work."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(share, words)
@@ -29,7 +29,7 @@ def report(share: float | None, words: str) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let a listener hear the reports of all that is done within."""
+    """Send all reports made within the block to a listener."""
     before = _LISTENER.set(listener)
     try:
         yield

@@ -1,9 +1,9 @@
-"""A text with parts of it read otherwise, and where each character that is read is in the text as it was written.
+"""A text after edits, and where each of its characters is in the original.
 
 read = rewrite("An<b>selm</b>", [(2, 5, ""), (9, 13, "")])
 read.text                "Anselm"
 read.place(0, 6)         (0, 9): a tag inside is part of the stretch, one at its end is not
-read.then(other)         where the text of a second rewriting, of `read.text`, is in the first text
+read.then(other)         the places of a second rewriting, of `read.text`, in the original text
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from phistack.features.documents import Span
 
 ACCENTS = "\u0300-\u036f"
-"""Combining accents, as the inside of a class of a regular expression."""
+"""Combining accents, as the inside of a character class of a regular expression."""
 
 _Offsets = NDArray[np.int64]
 
 
 class Edit(NamedTuple):
-    """A part of a text, which is not empty, and the one character as which it is read, or none."""
+    """A non-empty part of a text, and the character that replaces it, or none."""
 
     start: int
     end: int
@@ -33,10 +33,10 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A text as it is read. All arrays have the shape `(n,)`, one element a character of `text`.
+    """A text after edits. All arrays have the shape `(n_characters,)`.
 
-    :param places: where the character is in the text as it was written.
-    :param starts: where its share of that text begins; shares are never empty, and do not overlap.
+    :param places: where the character is in the original.
+    :param starts: where its share of the original begins; shares are never empty, and do not overlap.
     :param ends: where its share ends.
     """
 
@@ -46,24 +46,24 @@ class Rewritten:
     ends: _Offsets = field(repr=False)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Begin and end in the text as it was written of a stretch that is not empty."""
+        """Start and end in the original of a non-empty stretch."""
         return int(self.starts[start]), int(self.ends[end - 1])
 
     def span(self, span: Span) -> Span | None:
-        """A span of the text as it was written as one of `text`; nothing if none of its characters is read."""
+        """A span of the original as a span of `text`; `None` if none of its characters is left."""
         start, end = (int(place) for place in np.searchsorted(self.places, (span.start, span.end)))
         return Span(start, end, span.label) if start < end else None
 
     def then(self, other: Rewritten) -> Rewritten:
-        """A rewriting of `text` as one of the text as it was written."""
+        """A rewriting of `text` as a rewriting of the original."""
         return Rewritten(other.text, self.places[other.places], self.starts[other.starts], self.ends[other.ends - 1])
 
 
 def rewrite(text: str, edits: Iterable[Edit], *, shared: bool = False) -> Rewritten | None:
-    """The text with some edits, in order and without overlap; nothing if there are none.
+    """Apply edits, which are in order and do not overlap; `None` without edits.
 
-    :param shared: whether what is left out belongs to the letter or digit beside it, to the one before it if there are
-        two; otherwise it belongs to a stretch only inside of it.
+    :param shared: whether what is left out belongs to the letter or digit before it, or else after it; otherwise it
+        belongs to a stretch only if it is inside.
     """
     found = list(edits)
     if not found:
@@ -90,7 +90,7 @@ def rewrite(text: str, edits: Iterable[Edit], *, shared: bool = False) -> Rewrit
 
 
 def _shared(read: Rewritten, length: int) -> Rewritten:
-    """All of the text shared out among the characters that are read."""
+    """Divide all of the original among the characters that are left."""
     starts, ends = read.starts.copy(), read.ends.copy()
     starts[0], ends[-1] = 0, length
     for i in (np.flatnonzero(ends[:-1] < starts[1:]) + 1).tolist():

@@ -1,4 +1,4 @@
-"""The files of a trained engine, as bytes by name: what is not among them cannot be read.
+"""The files of a trained engine as bytes by name.
 
     files = SavedFiles.of_folder(Path("engine"))
     files.part("stacker").json("stacker.json", State)     JSON of a declared type
@@ -6,10 +6,9 @@
     files.names                                           ("MODEL_CARD.md", "features/features.json", ...)
     SavedFiles.written_by(model.save).write_to(folder)    what a `save` writes, and the same elsewhere
 
-An engine may come from anybody. Its files are read into memory once, so that what was hashed is what is used; names
-keep to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong
-in a file ends as a `BundleError` that names the file and says nothing of what is in it, as its words may be a
-patient's.
+An engine may come from a stranger. Its files are read into memory once, so what was hashed is what is used; names keep
+to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong in a
+file becomes a `BundleError` that names the file without its content, which may be patient text.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from phistack.features.regular_files import read_regular
 T = TypeVar("T")
 
 LARGEST = 2**31
-"""All files of an engine together have fewer bytes."""
+"""Limit of the bytes of all files of an engine."""
 
 MOST_FILES = 10_000
-"""An engine has fewer files."""
+"""The most files of an engine."""
 
 _DEEPEST = 8
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}){0,7}")
@@ -47,16 +46,16 @@ _DAMAGE: tuple[type[Exception], ...] = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError, PhistackError,
     RuntimeError, TypeError, ValueError, re.error, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What reading a file that is not what it should be can raise."""
+"""What reading a damaged file can raise."""
 
 
 @contextmanager
 def damage_refused(what: str) -> Iterator[None]:
-    """Whatever a damaged file raises in the block becomes a BundleError without its content.
+    """Turn whatever a damaged file raises in the block into a BundleError without its content.
 
-    What is missing on this machine, a package or the data of a tagger, is not damage, and its error is raised as it is.
+    Errors about a package or a tagger's data that this machine lacks are not damage and pass unchanged.
 
-    :param what: is read in the block, for the message.
+    :param what: what is read in the block, for the message.
     """
     try:
         yield
@@ -73,7 +72,7 @@ class SavedFiles:
 
     :param contents: name -> bytes; a name may have folders, with slashes.
     :param home: the folder of these files in the engine, for messages.
-    :raises BundleError: for a name that no engine has.
+    :raises BundleError: for a name that is not allowed.
     """
 
     def __init__(self, contents: Mapping[str, bytes], home: str = "") -> None:
@@ -89,7 +88,7 @@ class SavedFiles:
 
     @classmethod
     def written_by(cls, save: Callable[[Path], None]) -> SavedFiles:
-        """The files that a `save` writes into the empty folder that it is given."""
+        """The files that a `save` writes into a folder."""
         with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
             save(Path(folder))
             return cls.of_folder(Path(folder))
@@ -130,8 +129,8 @@ class SavedFiles:
     def json(self, name: str, kind: type[T]) -> T:
         """A JSON file; :raises BundleError: if it is not there, or not of the type.
 
-        :param kind: what it must hold, for example a `TypedDict`; keys that it does not name are dropped. Numbers are
-            finite, and nothing is turned into another type.
+        :param kind: the type of its content, for example a `TypedDict`; other keys are dropped. Numbers must be finite,
+            and no value is converted.
         """
         with damage_refused(f"the file {self._home}{name}"):
             return msgspec.json.decode(self.read(name), type=kind)
@@ -148,7 +147,7 @@ def same_type(value: object, kind: Any) -> Any:
 
 
 def check_name(name: str) -> None:
-    """See that a name stays inside its folder; :raises BundleError: if not."""
+    """Check that a name is inside its folder; :raises BundleError: if not."""
     if not _NAME.fullmatch(name):
         raise BundleError("the engine names a file outside its folder, or one that engines do not have; do not use it")
 
@@ -184,10 +183,10 @@ def _walk(folder: Path, prefix: str, found: dict[str, tuple[Path, int]]) -> None
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """A regular file; links are not followed, and a pipe that took its place is not waited for.
+    """Read a regular file, without following links or waiting for pipes.
 
-    :param most: bytes that it may have.
-    :raises BundleError: if it is something else, or is larger.
+    :param most: the most bytes that it may have.
+    :raises BundleError: if it is not a regular file, or is larger.
     """
     try:
         return read_regular(path, most, follow_links=False)

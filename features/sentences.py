@@ -1,10 +1,10 @@
-"""Where sentences begin, by tokens.
+"""Sentence boundaries over tokens.
 
 A sentence ends with its line. Within a line it ends after `.`, `?` or `!` if white space and a capital or a digit
 follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and those
 learned from the training notes: words with a full stop inside marked PHI (`Avda. de la Paz`). If the training corpus
-marks PHI that runs over line ends, such as addresses, only an empty line ends a sentence. Libraries that split
-sentences are made for prose, not for the lines of a form, and need data for each language.
+marks PHI over line ends, such as addresses, only an empty line ends a sentence. Sentence splitting libraries are made
+for prose, not for forms, and need data for each language.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ABBREVIATIONS = frozenset(
     "num hosp univ vs approx ca etc eg ie fig ref pt pts jr rev vol ed dept ext apt mt ft dhr mw mevr str nr bzw z hr "
     "fr geb art pág pag izq dcha dpt col km crta cra gral hnos".split()
 )
-"""Words whose full stop seldom ends a sentence, in several languages."""
+"""Abbreviations of several languages whose full stop seldom ends a sentence."""
 
 _INNER_STOP = re.compile(r"([^\W\d_]+)\.\s+\S")
 _STOPS = frozenset(".?!")
@@ -39,7 +39,7 @@ def sentence_starts(
 ) -> Integers32:
     """The index of the first token of each sentence, then the number of tokens: shape `(n_sentences + 1,)`.
 
-    A sentence of more than 200 tokens is cut, so that sequences have a bound.
+    Sentences of more than 200 tokens are cut.
 
     :param words: the text of the tokens, from `Tokeniser.cut`.
     :param gaps: the white space before each token.
@@ -59,7 +59,7 @@ def sentence_starts(
 
 
 def cut_long(bounds: Iterable[int]) -> Integers32:
-    """The same sentences, each of more than 200 tokens cut.
+    """Cut sentences of more than 200 tokens.
 
     :param bounds: the first token of each sentence, then the number of tokens.
     """

@@ -1,25 +1,25 @@
-"""How ids and labels are shown: somebody wrote them, and an id may be a patient's name.
+"""How ids and labels are shown: an id, or a label that a user made up, may be a patient's name.
 
     shown_id("110-01")             "110-01"
     shown_id("Birchwood_Ann-01")   "#5b1f4a02"
     shown_label("DOCTOR")          "DOCTOR"
     shown_label("Birchwood")       "#3c0e9a77"
-    shown_label("VICTIMA", 40)     "VICTIMA": what is said of so many spans is no name
+    shown_label("VICTIMA", 40)     "VICTIMA": a label of so many spans is no name
 
-Messages, warnings and tables on a terminal show an id that is made of digits, single letters, and words that ids of
-corpora are made of; and a label that is made of words of label sets, or that several spans have. Anything else is shown
-as the beginning of its SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a hash alone can be compared with
-those of names. `PHISTACK_SHOW_IDS=1` shows all as it is. The files that a run writes for its owner (quarantine, audit
+Messages, warnings and tables on a terminal show an id of digits, single letters and words that are usual in ids of
+corpora, and a label that consists of words of label sets or that several spans have. Of anything else they show the
+first digits of its SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a plain hash can be compared with hashes
+of names. `PHISTACK_SHOW_IDS=1` shows everything in full. The files that a run writes for its owner (quarantine, audit
 log) name notes in full.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import re
 from functools import cache
-
-from phistack.features.hashed import hashed
 
 SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
 
@@ -54,22 +54,29 @@ def shown_id(id: str) -> str:
 
 
 def whole(name: str) -> str:
-    """An id or a label in full, for a user who asks for it; what a terminal would obey is written as an escape."""
+    """An id or a label in full, with control characters as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
 def shown_label(label: str, times: int = 1) -> str:
-    """A label, as it may be shown; those of the label sets that phistack ships are shown as they are.
+    """A label, as it may be shown; labels of the shipped label sets are shown in full.
 
-    :param times: how many spans have it; with three and more it is a label that somebody meant as one.
+    :param times: how many spans have it; a label of three or more is no name.
     """
     if times >= _OFTEN and _OFTEN_LABEL.fullmatch(label):
         return label
     return _shown(label, _LABEL, _words_of_labels())
 
 
+def hashed(name: str) -> str:
+    """A name as `#` and the first eight hexadecimal digits of its hash."""
+    key, content = os.environ.get("PHISTACK_KEY", "").strip(), name.encode("utf-8", "surrogatepass")
+    digest = hmac.digest(key.encode(), b"shown:" + content, "sha256") if key else hashlib.sha256(content).digest()
+    return f"#{digest.hex()[:8]}"
+
+
 def explained(message: str) -> str:
-    """What to add to a message that shows a hash; nothing to others."""
+    """What to append to a message: an explanation if it shows a hash, otherwise nothing."""
     return (
         f" (# stands for a name that may be a patient's; {SHOW_VARIABLE}=1 shows it)" if _HASHED.search(message) else ""
     )

@@ -1,10 +1,9 @@
-"""Spans as one tag a token, and back.
+"""Spans as one tag per token, and back.
 
     BIO      Ann Lee saw Bo     B-PATIENT I-PATIENT O B-DOCTOR
     BIOES    Ann Lee saw Bo     B-PATIENT E-PATIENT O S-DOCTOR
 
-A scheme is a table of prefixes. Decoding is lenient in the way of Trienes 2020 and of the CoNLL scorer: an inside tag
-that continues nothing begins a span.
+Decoding is lenient, as in Trienes 2020 and the CoNLL scorer: an inside tag that continues nothing begins a span.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ SCHEMES = {"BIO": Scheme("B", "I", "I", "B"), "BIOES": Scheme("B", "I", "E", "S"
 def encode(
     spans: Iterable[Span], offsets: TokenOffsets, *, scheme: str = "BIO", counts: Counter[str] | None = None
 ) -> list[str]:
-    """One tag a token.
+    """One tag per token.
 
-    A span whose ends are not token boundaries is given to all tokens that it touches. Of overlapping spans the longer
-    one is tagged, then the one that begins first. What the tags cannot say is added to `counts`, under
-    `"spans off the token grid"`, `"overlapping spans"` and `"spans without a token"`.
+    A span whose ends are not token boundaries covers all tokens that it touches. Of overlapping spans the longest is
+    tagged, then the first. What tags cannot express is counted in `counts` under `"spans off the token grid"`,
+    `"overlapping spans"` and `"spans without a token"`.
 
     :param offsets: starts and ends of the tokens, each of shape `(n_tokens,)`.
     :returns: tags of shape `(n_tokens,)`.
@@ -69,7 +68,7 @@ def encode(
     tags = [OUTSIDE] * len(starts)
     counts = Counter() if counts is None else counts
     ordered = sorted(set(spans), key=lambda s: (s.start - s.end, s))
-    # (n_spans,) each, all spans at once: a look-up of one alone reads the offsets of the whole note.
+    # (n_spans,) each: one vectorised look-up of all spans.
     firsts = ends.searchsorted([span.start for span in ordered], side="right").tolist()
     lasts = starts.searchsorted([span.end for span in ordered], side="left").tolist()
     for span, first, last in zip(ordered, firsts, lasts, strict=True):
@@ -85,14 +84,14 @@ def encode(
 
 
 def decode(tags: Sequence[str], *, scheme: str = "BIO", begins: Collection[int] = ()) -> list[tuple[int, int, str]]:
-    """The spans that tags say, as (first token, token after the last, label), in order.
+    """The spans of tags as (first token, token after the last, label), in order.
 
-    :param begins: tokens with which a tag sequence begins, so that no span goes on over them.
+    :param begins: first tokens of tag sequences; no span crosses them.
     """
     table = SCHEMES[scheme]
     spans: list[tuple[int, int, str]] = []
     open_label, first = "", 0
-    # Most tokens are outside; the end of a span is seen at the one right after it.
+    # Most tokens are outside; a span ends at the token after it.
     inside = [i for i, tag in enumerate(tags) if tag != OUTSIDE]
     for i in sorted({*inside, *(i + 1 for i in inside)}):
         prefix, _, label = (tags[i] if i < len(tags) else OUTSIDE).partition("-")

@@ -1,10 +1,10 @@
-"""The words of a text, and the pieces that its words are made of.
+"""The words of a text, and the pieces of words.
 
     words_of("An-na O'Brien")                [(0, 2), (3, 5), (6, 7), (8, 13)]
     Words("An-na O'Brien").folded            ["an", "na", "o", "brien"]
     read = Reading("#AnselmBirchwood7")
     read.folded                              ["anselm", "birchwood", "7"]
-    read.gap(1), read.is_start(1)            "", False: what is before a piece, and whether a word begins there
+    read.gap(1), read.is_start(1)            "", False: the gap before a piece, and whether a word begins there
 
 A word is a run of letters and digits, each with its combining accents. A piece begins where a capital follows a small
 letter and where letters and digits meet; in scripts without blanks between words each character is a piece.
@@ -48,13 +48,13 @@ def folded_words(text: str) -> list[str]:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A stretch without what is neither letter nor digit at its ends; unchanged if it has none."""
+    """A stretch without signs and blanks at its ends; unchanged if it has neither letters nor digits."""
     core = _CORE.search(text, start, end)
     return core.span() if core else (start, end)
 
 
 def is_without_blanks(word: str) -> bool:
-    """Whether a word is of a script that puts no blanks between words."""
+    """Whether a word is in a script without blanks between words."""
     return _CHARACTER.match(word) is not None
 
 
@@ -75,7 +75,7 @@ class Words:
         return len(self.folded)
 
     def gap(self, word: int) -> str:
-        """What is between a word and the one before."""
+        """The text between a word and the one before."""
         return self.text[self.places[word - 1][1] : self.places[word][0]]
 
     def place(self, first: int, after: int) -> tuple[int, int]:
@@ -84,7 +84,7 @@ class Words:
 
 
 class Reading(Words):
-    """The pieces of a text, in place of its words.
+    """The pieces of a text, instead of its words.
 
     :param text: in its plain view.
     """
@@ -93,11 +93,11 @@ class Reading(Words):
         super().__init__(text, _piece_places(text))
 
     def is_start(self, piece: int) -> bool:
-        """Whether a word begins with a piece, or would behind the last one."""
+        """Whether a word begins with a piece; true after the last piece."""
         return piece in (0, len(self)) or self.places[piece - 1][1] < self.places[piece][0]
 
     def words(self, first: int = 0, after: int | None = None) -> list[tuple[int, int]]:
-        """The first piece of each word of some pieces, and the piece after its last one."""
+        """First piece of each word among some pieces, and the piece after its last one."""
         after = len(self) if after is None else after
         starts = [piece for piece in range(first, after) if piece == first or self.is_start(piece)]
         return list(pairwise([*starts, after]))

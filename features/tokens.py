@@ -1,4 +1,4 @@
-"""Where the tokens of a text begin and end.
+"""Tokenisers: where the tokens of a text begin and end.
 
     tokenise = Tokeniser("liu")
     tokenise("48-year-old in HealthCare")     48 | - | year | - | old | in | HealthCare
@@ -9,8 +9,8 @@
 Tokens never overlap and never contain white space. `liu` (Liu 2017) splits at blanks and then between runs of digits,
 runs of letters and single other characters, underscores included: `birchwood_anselm` has three tokens. `zhao2020`
 (Zhao 2020) also splits a run of letters before every capital, and may then split each token by byte pair encoding; its
-columns are read off whole words. `zhao` is an older form that old bundles name: a stretch of capitals stays whole, and
-columns are read off the tokens. A bundle names its tokeniser, so what a name means never changes.
+columns describe whole words. `zhao` is an older form in old bundles: a run of capitals stays whole, and columns
+describe tokens. Bundles name their tokeniser, so the meaning of a name never changes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Tokeniser:
 
     @property
     def keeps_words(self) -> bool:
-        """Whether tokens are pieces of words, and columns are read off the whole words."""
+        """Whether tokens are pieces of words, and columns describe the whole words."""
         return self.name == "zhao2020"
 
     def __call__(self, text: str) -> TokenOffsets:

@@ -1,18 +1,16 @@
-"""Files of word vectors and word clusters, read for some words only and without any library but NumPy.
+"""Files of word vectors and word clusters, read for some words only.
 
     vectors = read_vectors(Path("medline.bin"), {"ward", "0000"})     word2vec (text, binary), fastText .vec, GloVe
     vectors.words, vectors.rows                                       ("ward", "0000"), (2, 200) of length 1
     read_clusters(Path("brown.txt"), {"ward"})                        {"ward": "0110101"}
 
-Files are read once from front to back, unpacked if their names end in `.gz`, and only what is wanted is kept, so that a
-file may be larger than the memory. A word stands under its normal form, in small letters with digits as 0: that of the
-file which is spelled so, or else the first that has it. Mikolov 2013; Pennington 2014; Bojanowski 2017; Brown 1992.
+Files are read once from front to back, unpacked if their names end in `.gz`, and only wanted words are kept, so a file
+may be larger than the memory. Words are in normal form: small letters, digits as 0. If several words of a file have the
+same form, the one spelled so counts, or else the first. Mikolov 2013; Pennington 2014; Bojanowski 2017; Brown 1992.
 """
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ import numpy as np
 from phistack.features.arrays import Floats32
 from phistack.features.columns.word_columns import normal_form
 from phistack.features.errors import SettingsError
-from phistack.features.regular_files import open_regular
+from phistack.features.files import opened
 from phistack.features.user_files import file_named
 
 _LONGEST_LINE = 2**20
@@ -34,7 +32,7 @@ _PIECE = 2**20
 
 _T = TypeVar("_T")
 _Row = tuple[bytes, Callable[[], Floats32]]
-"""A word, and what reads its numbers; those of words that nobody wants are never read."""
+"""A word, and a function that reads its numbers, called for wanted words only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class WordVectors:
     """Words and their vectors.
 
     :param words: normal forms.
-    :param rows: of length 1 each, as then they are as long as the random vectors of a network: `(n_words, size)`.
+    :param rows: unit vectors, `(n_words, size)`, as long as the random vectors of a network.
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -58,10 +56,10 @@ def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> Wo
     """The vectors of some words, in alphabetical order.
 
     :param wanted: normal forms.
-    :param further: so many words at the front of the file, where most files have the most frequent, are read too.
+    :param further: read so many words at the front of the file too, where most files have the most frequent ones.
     :raises SettingsError: if the file cannot be read, is none of word vectors, or has none of the words.
     """
-    with file_named("the file of word vectors", path), _opened(path) as file:
+    with _opened("the file of word vectors", path) as file:
         found = _kept(_vector_rows(file), wanted, further)
         words = tuple(sorted(found))
         rows = np.array([found[word] for word in words], dtype=np.float32)
@@ -75,15 +73,15 @@ def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> d
     """The Brown clusters of some words, as strings of 0 and 1, from lines of bits, tab, word, tab, count.
 
     :param wanted: normal forms.
-    :param further: so many words at the front of the file are read too.
+    :param further: read so many words at the front of the file too.
     :raises SettingsError: if the file cannot be read, is none of clusters, or has none of the words.
     """
-    with file_named("the file of word clusters", path), _opened(path) as file:
+    with _opened("the file of word clusters", path) as file:
         return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))
 
 
 def _kept(rows: Iterable[tuple[bytes, Callable[[], _T]]], wanted: Collection[str], further: int) -> dict[str, _T]:
-    """What stands in the file for each normal form."""
+    """The value of each wanted normal form."""
     found: dict[str, _T] = {}
     exact: set[str] = set()
     for number, (word, value) in enumerate(rows):
@@ -107,14 +105,10 @@ def _cluster_rows(file: BinaryIO) -> Iterator[tuple[bytes, Callable[[], str]]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, read in pieces; damage of a gzip file is a ValueError."""
-    with open_regular(path) as raw:
-        packed = path.suffix.lower() == ".gz"
-        try:
-            yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
-        except (EOFError, zlib.error):
-            raise ValueError("it is a damaged gzip file") from None
+def _opened(what: str, path: Path) -> Iterator[BinaryIO]:
+    """The file, read in pieces; whatever is wrong with it is a SettingsError that names it."""
+    with file_named(what, path), opened(path, "it") as (file, _):
+        yield cast(BinaryIO, file)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -125,7 +119,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _vector_rows(file: BinaryIO) -> Iterator[_Row]:
-    """The words of a file in any of the formats, which its beginning tells."""
+    """The words of a file; its beginning shows the format."""
     header = file.readline(_LONGEST_LINE).split()
     if len(header) != 2 or not all(part.isdigit() for part in header):
         file.seek(0)
@@ -143,7 +137,7 @@ def _checked(size: int) -> int:
 
 
 def _is_text(begin: bytes, size: int) -> bool:
-    """Whether what follows the header is a line of a word and so many numbers."""
+    """Whether a line of a word and so many numbers follows the header."""
     parts = begin.partition(b"\n")[0].rsplit(None, size)
     try:
         return len(list(map(float, parts[-size:]))) == size and len(parts) > size
@@ -161,7 +155,7 @@ def _text_rows(file: BinaryIO, size: int, first: int) -> Iterator[_Row]:
 
 def _numbers(text: bytes, size: int, line: int) -> Floats32:
     try:
-        # (size,): where a word has blanks in it, as in some files, the numbers are the last.
+        # (size,): the last fields, as words have blanks in some files.
         row = np.array(text.split()[-size:], dtype=np.float32)
     except ValueError:
         row = np.zeros(0, dtype=np.float32)
@@ -183,5 +177,5 @@ def _binary_rows(file: BinaryIO, n_words: int, size: int) -> Iterator[_Row]:
 
 
 def _packed_numbers(held: bytes, size: int, begin: int) -> Floats32:
-    """So many numbers from a place on, of shape `(size,)`."""
+    """The numbers at an offset, of shape `(size,)`."""
     return np.frombuffer(held, "<f4", size, begin).astype(np.float32)

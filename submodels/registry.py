@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from phistack.features.errors import PackageError
-from phistack.features.registry import Registry
+from phistack.features.registry import Registry, refuse_two
 from phistack.features.suggestions import no_such
 
 KINDS = Registry(
@@ -65,7 +65,7 @@ def newest(name: str) -> str:
             f"{no_such('submodel', name, usual_names())}; a submodel with a new name needs a kind in its settings, and "
             f"a kind of another package needs that package installed"
         )
-    KINDS.refuse_two(usual, tuple(dict.fromkeys(p for kind in versions for p in KINDS.packages(kind))))
+    refuse_two(KINDS.what, usual, {package for kind in versions for package in KINDS.packages(kind)})
     return name if name != usual else max(versions, key=_version)
 
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from phistack.features.documents import Corpus, Document, Span, patient_of
 from phistack.features.errors import CorpusError, LabelError
-from phistack.features.hashed import hashed
 from phistack.features.labels import LabelSet
+from phistack.features.shown import hashed
 
 I2B2 = LabelSet.named("i2b2-2014")
 

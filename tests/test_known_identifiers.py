@@ -466,7 +466,7 @@ def test_all_workers_read_the_roster_that_the_first_process_read(
         with pytest.raises(KeyboardInterrupt):
             deidentify(replace(run, jobs=2))
     else:
-        # The roster itself is gone, so that nobody can have read it again.
+        # The roster itself is gone, so it cannot have been read again.
         assert deidentify(replace(run, jobs=2)).known == {"PATIENT": 2, "MEDICALRECORD": 1}
     assert len(saved) == 1 and not saved[0].exists() and not run.work.exists()
 

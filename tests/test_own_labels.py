@@ -11,9 +11,8 @@ from phistack.ensemble.deidentification import REMOVING, Deidentifier, Policy, k
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import LabelError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.hashed import hashed
 from phistack.features.labels import LabelSet
-from phistack.features.shown import shown_label
+from phistack.features.shown import hashed, shown_label
 from tests import invented_corpora as invented
 from tests.fixture_types import Phistack
 

@@ -1,4 +1,4 @@
-"""What was accepted once is sought again, weighed and, where it is PHI, accepted too."""
+"""Names accepted in one note are found again in others and, if they are PHI, accepted too."""
 
 import io
 import re
@@ -84,7 +84,7 @@ def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
         ("PER", "Dana Smith", "Smith", ["Smith"]),
     ],
 )
-def test_numbers_and_addresses_are_sought_whole_and_dates_not_at_all(
+def test_numbers_and_addresses_are_searched_for_as_a_whole_and_dates_not_at_all(
     label: Any, seed: Any, text: Any, found: Any
 ) -> None:
     assert found_again(seed, text, label) == found

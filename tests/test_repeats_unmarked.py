@@ -18,7 +18,7 @@ from phistack.features.errors import SettingsError
 IS_WORD = WordCounts("en").is_word
 
 
-def sought(*notes: Any, is_removed: Any = lambda label: True) -> Any:
+def unmarked_in(*notes: Any, is_removed: Any = lambda label: True) -> Any:
     """The text of what must go too, for each note given as text and its marked pieces with their labels."""
     pairs = []
     for i, (text, *marked) in enumerate(notes):
@@ -30,27 +30,27 @@ def sought(*notes: Any, is_removed: Any = lambda label: True) -> Any:
 
 def test_a_name_goes_wherever_it_stands_in_the_notes_of_the_patient() -> None:
     first = ("Smith, Dana\nPatient Dana Smith fell. dana is well.", ("Dana Smith", "PATIENT"))
-    assert sought(first, ("SMITH left. Smithson came.",)) == [["Smith, Dana", "dana"], ["SMITH"]]
+    assert unmarked_in(first, ("SMITH left. Smithson came.",)) == [["Smith, Dana", "dana"], ["SMITH"]]
 
 
 @pytest.mark.parametrize("word", ["Rose", "Brown", "Young", "Grace", "June", "Sol"])
 def test_a_word_of_the_language_stays_unless_more_of_the_name_stands_beside_it(word: Any) -> None:
     seed = (f"Patient {word} Zelkowitz.", (f"{word} Zelkowitz", "PATIENT"))
     note = f"{word} came; {word.lower()} too. Zelkowitz, {word} left."
-    assert sought(seed, (note,))[1] == [f"Zelkowitz, {word}"]
+    assert unmarked_in(seed, (note,))[1] == [f"Zelkowitz, {word}"]
 
 
 def test_numbers_go_from_six_characters_and_what_the_policy_keeps_stays() -> None:
     text = "MRN 046-81-66, bed 1234, Dr. Ames"
     marked = [("046-81-66", "MEDICALRECORD"), ("1234", "IDNUM"), ("Ames", "DOCTOR")]
     again = "046 81 66 and 1234 and Ames"
-    assert sought((text, *marked), (again,))[1] == ["046 81 66", "Ames"]
-    assert sought((text, *marked), (again,), is_removed=lambda label: label != "DOCTOR")[1] == ["046 81 66"]
+    assert unmarked_in((text, *marked), (again,))[1] == ["046 81 66", "Ames"]
+    assert unmarked_in((text, *marked), (again,), is_removed=lambda label: label != "DOCTOR")[1] == ["046 81 66"]
 
 
 def test_invisible_characters_inside_go_with_the_name() -> None:
     note = "Birch\u00adwood\u200b came"
-    assert sought(("Dr. Birchwood", ("Birchwood", "DOCTOR")), (note,))[1] == ["Birch\u00adwood\u200b"]
+    assert unmarked_in(("Dr. Birchwood", ("Birchwood", "DOCTOR")), (note,))[1] == ["Birch\u00adwood\u200b"]
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_policies_for_release_seek_again_and_the_option_is_checked() -> None:
 def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is found in one note is sought in the others, also where a note between them cannot be worked on."""
+    """Names found in one note are searched for in the others, even if a note between them fails."""
     from phistack.ensemble.batch.workers import work
 
     read = []

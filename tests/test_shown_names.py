@@ -1,4 +1,4 @@
-"""Ids, file names and labels, which somebody wrote, in what is printed."""
+"""Ids, file names and labels of users in messages and tables."""
 
 import json
 import os
@@ -16,10 +16,9 @@ from phistack.ensemble.engine import Reading
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, LabelError, PhistackError, VerificationError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.hashed import hashed
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
-from phistack.features.shown import explained, shown_id, shown_label
+from phistack.features.shown import explained, hashed, shown_id, shown_label
 
 NAME = "Birchwood_Anselm-01"
 LABELS = LabelSet.named("i2b2-2014")

@@ -123,7 +123,7 @@ def test_damaged_and_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "v.gz").write_bytes(gzip.compress(as_glove(WORDS) * 50)[:-20])
     with pytest.raises(SettingsError, match=r"v\.gz cannot be used: .*damaged"):
         read_vectors(tmp_path / "v.gz", WANTED)
-    with pytest.raises(SettingsError, match="absent cannot be used: No such file"):
+    with pytest.raises(SettingsError, match="absent cannot be used: it cannot be read: No such file"):
         read_vectors(tmp_path / "absent", WANTED)
 
 

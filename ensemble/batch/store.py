@@ -25,8 +25,7 @@ from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.ensemble.batch.workers.job import NoteResult, is_transient
 from phistack.features.errors import CorpusError
 from phistack.features.formats.format import sha256
-from phistack.features.hashed import hashed
-from phistack.features.shown import shown_id
+from phistack.features.shown import hashed, shown_id
 from phistack.features.writing import new_file, refused_by_disk
 
 _CHUNKS_OF_A_FOLDER = 1000

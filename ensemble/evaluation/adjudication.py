@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from phistack.ensemble.evaluation.pairing import DocumentPair, Phi
 from phistack.features.counting import most_frequent
 from phistack.features.phrases import Phrases
-from phistack.features.sheets import sheet
+from phistack.features.user_files import sheet
 
 CHECKS = {
     "one annotator only": "no span of the other annotation shares a character with it",

@@ -26,9 +26,9 @@ from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Span
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
-from phistack.features.sheets import read_sheet, sheet
 from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser
+from phistack.features.user_files import read_sheet, sheet
 
 SIDES = ("missed", "false")
 """False negatives and false positives."""

@@ -33,8 +33,7 @@ from phistack.features.documents import Corpus, Document
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.letters import fold
 from phistack.features.regular_files import read_regular
-from phistack.features.sheets import read_sheet, sheet
-from phistack.features.user_files import file_named
+from phistack.features.user_files import file_named, read_sheet, sheet
 
 REAL, PSEUDONYMISED = "real", "pseudonymised"
 _COLUMNS = ("record", "judged", "why")

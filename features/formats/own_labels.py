@@ -77,7 +77,7 @@ def _nearest(counts: Counter[str], usual: str | None) -> LabelSet:
 def _is_in_another_language(documents: Sequence[Document], language: str) -> bool:
     """Whether most notes are far from a language, as labels such as `Name` and `Location` are in many sets."""
     some = documents[:: 1 + len(documents) // _MOST_NOTES]
-    return 2 * sum(furthest(document.text, (language,))[1] > _FAR for document in some) > len(some)
+    return 2 * sum(furthest(document.text, (language,)) > _FAR for document in some) > len(some)
 
 
 def _language_of_notes(documents: Sequence[Document]) -> tuple[str, str]:

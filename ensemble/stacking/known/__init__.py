@@ -1,11 +1,11 @@
-"""What a hospital knows of the patient of a note, proposed beside what the submodels propose.
+"""Known identifiers of a note's patient, proposed beside the proposals of the submodels.
 
 columns      what each column of a roster holds, and the label that it has in an engine
 roster       the records, by patient
-names, dates, initials, spellings, signs    how what is known may be written, and what supports it
-search       all of it compiled into one index, and found in a text
-identifiers  which hits are accepted, and what becomes of decisions that they overlap
-unmarked     what was found in one note of a patient, searched for in the others before release
+names, dates, initials, spellings, signs    how identifiers may be written, and which context supports them
+search       one index of all identifiers, and their places in a text
+identifiers  which hits are accepted, and how they change decisions that they overlap
+unmarked     identifiers found in one note of a patient, searched for in the others before release
 """
 
 KNOWN = "known"

@@ -1,45 +1,45 @@
-"""What each column of a roster holds, and the label that it has in an engine.
+"""The role of each column of a roster, and its label in an engine.
 
     role_of("Date of birth")                        "birth_date"
     label_of("staff", LabelSet.named("meddocan"))   "NOMBRE_PERSONAL_SANITARIO"
     role_of("DOCTOR"), role_of("ward")              "", "": the first can be a label of the engine
 
-A role is what a value is to the patient: `name`, `relative`, `staff`, `birth_date` and so on. The tables are in
-`columns.toml`. A column can also be named as a label of the engine; its values are searched for as that kind of PHI is.
+A role is the relation of a value to the patient: `name`, `relative`, `staff`, `birth_date` and so on. The tables are in
+`columns.toml`. A column may also have the name of a label; its values are then searched for as that kind of PHI.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from functools import cache
-from importlib import resources
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Literal
 
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 
 PATIENT = "patient"
 """The role of the column that names the patient."""
 
 PARTS = ("first", "middle", "last")
-"""The roles of columns that hold a part of the patient's name, in the order of the whole."""
+"""The roles of columns with a part of the patient's name, in order."""
 
 SearchedAs = Literal["name", "date", "code", "phone", "phrase", "address"]
 """How a value is searched for, see `ensemble.stacking.known.search`."""
 
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "columns.toml")
 _BY_KIND: dict[str, SearchedAs] = {
     "PERSON": "name", "RELATIVE": "name", "DATE": "date", "PHONE": "phone", "ID": "code", "ZIP": "code",
     "STREET": "address", "ADDRESS": "address",
 }  # fmt: skip
-"""For columns that are named as a label; all others hold phrases."""
+"""For columns that are named as a label; others contain phrases."""
 
 
 @cache
 def role_of(column: str) -> str:
-    """The role of a column by its name; empty for a name that is none of the usual ones."""
+    """The role of a column by its name; empty for an unusual name."""
     name, tables = re.sub(r"[\W_]+", "_", fold(column)).strip("_"), _tables()
     columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
     return next(
@@ -53,7 +53,7 @@ def roles() -> tuple[str, ...]:
 
 
 def searched_as(role: str, label: str, label_set: str = "") -> SearchedAs:
-    """How the values of a role are searched for; of a column that is named as a label, those of its kind.
+    """How the values of a role, or of a column named as a label, are searched for.
 
     :param label_set: the name of the label set, for the kind of the label.
     """
@@ -62,7 +62,7 @@ def searched_as(role: str, label: str, label_set: str = "") -> SearchedAs:
 
 
 def label_of(role: str, label_set: LabelSet) -> str:
-    """The label of a role; :raises SettingsError: if the set has none for what it is."""
+    """The label of a role; :raises SettingsError: if the set has none."""
     tables = _tables()
     usual = tables["labels"].get(label_set.name, {}).get(role)
     kinds = tables["roles"][role]["kinds"]
@@ -71,9 +71,3 @@ def label_of(role: str, label_set: LabelSet) -> str:
     if label is None:
         raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
     return label
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    text = (resources.files("phistack.ensemble.stacking.known") / "columns.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

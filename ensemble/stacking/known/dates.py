@@ -1,15 +1,14 @@
-"""Known dates in a text in whatever way it writes them, whole or in part.
+"""Known dates in a text, in any notation, whole or in part.
 
     known = KnownDates({1: "1950-04-03"}, "en")
     [place for _, place in known.find("born April 3rd, 1950")]     from 5 to 20; also 4/3/50, 03.04.1950, 3-IV-1950
     [place for _, place in known.find("born in 1950")]             from 8 to 12, a part of it
 
-Day and month may be in either order, and where the record's own order is open both readings count. A part of a date is
-the day and the month, the month and the year, or the year. It is certain with the name of a month in it, and as month
-and year of four digits; other figures (`4/3`, `1950`) may be anything, unless words around them say that somebody was
-born then.
+Day and month may be in either order; if the record's own order is ambiguous, both readings count. A part of a date is
+day and month, month and year, or the year. It is certain with the name of a month, and as month and year of four
+digits; other figures (`4/3`, `1950`) are ambiguous unless words around them mention a birth.
 
-Each form of a date is searched for once, however many dates are known; each match is looked up among them.
+Each form of a date is searched for once, and each match is looked up among the known dates.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ _MONTHS_IN_CAPITALS = ("en", "de")
 _FEWEST_DIGITS = 6
 
 _Key = tuple[int | None, int | None, int | None]
-"""Year, month and day, as far as they are given; a year below 100 is one of two digits."""
+"""Year, month and day, as far as given; a year below 100 has two digits."""
 
 
 class _Form(NamedTuple):
     """A way to write a date; `NAME` in its pattern is the name of a month, `ROMAN` also a Roman figure.
 
-    :param needs_sign: whether it may be anything else; `in small letters` if it may where it has no capital.
+    :param needs_sign: whether it is ambiguous; `in small letters` if only without a capital.
     """
 
     pattern: str
@@ -66,7 +65,7 @@ _FORMS = (
     _Form(rf"{_D}[-/.]{_M}\.?", False, True), _Form(f"{_M}[-/]{_D}", False, True), _Form(f"{_M}/{_SHORT}", False, True),
     _Form(_FULL, False, True), _Form(f"['’-]{_SHORT}", False, True),
 )  # fmt: skip
-"""The longest first: nothing is found in what a form above has found of the same date."""
+"""The longest first: matches inside an earlier match of the same date are skipped."""
 
 
 class KnownDates:
@@ -74,7 +73,7 @@ class KnownDates:
 
     :param written: number -> a date as a record has it: ISO, as notes in the language write it, or a year alone.
     :param language: ISO 639-1 code, for the names of months.
-    :ivar figures: number -> the digits of the date in each order, six or more; nothing for what is no date.
+    :ivar figures: number -> the digits of the date in each order, six or more; without entries for what is no date.
     """
 
     def __init__(self, written: Mapping[int, str], language: str) -> None:
@@ -123,7 +122,7 @@ class KnownDates:
 
 
 def _days(written: str, language: str, day_first: bool) -> Iterator[tuple[int, int, int]]:
-    """What a date of a record may be."""
+    """The dates that a record's value may mean."""
     for tried in dict.fromkeys((language, *LANGUAGES)):
         points = parse_dates(written.partition("T")[0], tried, day_first)
         if points and len(points) == 1 and points[0].year and points[0].month and len(points[0].days) == 1:
@@ -132,7 +131,7 @@ def _days(written: str, language: str, day_first: bool) -> Iterator[tuple[int, i
 
 
 def _keys(days: Iterable[tuple[int, int, int]]) -> Iterator[_Key]:
-    """All that a text may say of some dates."""
+    """Whole dates and their parts."""
     for full, month, day in days:
         yield None, month, day
         for year in (full, full % 100):
@@ -161,7 +160,7 @@ def _months(language: str) -> dict[str, int]:
 
 @cache
 def _grammar(language: str) -> tuple[re.Pattern[str], list[tuple[_Form, re.Pattern[str]]]]:
-    """What finds the name of a month, and each form with what finds it at every place, but not within a number."""
+    """The pattern of month names, and each form with its pattern, which does not match within a number."""
     table = names(language)
     name = _any({*table.months, *table.full_months, *table.short_months})
     months = {"NAME": rf"(?P<name>{name})(?![^\W\d_])\.?", "ROMAN": rf"(?P<name>{name}|{_any(_ROMAN)})(?![^\W\d_])\.?"}

@@ -3,11 +3,11 @@
     known = KnownIdentifiers(roster, RecordSearch(label_set, "en", counts.is_word))
     known.added(document, decisions)        with decisions whose votes are of the source `known`
 
-What a record holds is accepted, unless it is ambiguous (a word of the language, initials, a part of a date) and nothing
-else supports it: neither a chosen candidate of a submodel that touches it and is of the same
-kind, nor, for a word that is written without a typing error, a capital letter inside a sentence that is not in an
-accepted span of another kind. Two words of a name support each other. An accepted span of the same label that overlaps
-becomes one with it; one of another label keeps what is left of it, so that nothing that was accepted is uncovered.
+An identifier of the record is accepted unless it is ambiguous (a word of the language, initials, a part of a date)
+without support. A chosen candidate of a submodel that overlaps it and has the same kind supports it; so does, for a
+word without a typing error, a capital letter inside a sentence and outside accepted spans of other kinds. Two words of
+a name support each other. An overlapping accepted span of the same label is merged with it; one of another label keeps
+its remainder, so no accepted character is uncovered.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 
 @dataclass(frozen=True, slots=True)
 class RecordSearch:
-    """The search for what the record of a patient holds.
+    """The search for the identifiers of a patient's record.
 
     :param label_set: of the decisions.
     :param language: ISO 639-1 code.
@@ -53,16 +53,16 @@ class RecordSearch:
     is_word: Callable[[str], bool] | None = None
 
     def index(self, record: Record) -> KnownIndex:
-        """A record, ready to be found; :raises SettingsError: if the label set has no label for what it holds."""
+        """The index of a record; :raises SettingsError: if the label set has no label for what it contains."""
         return KnownIndex(identifiers_of(record, self.label_set), self.language)
 
     def added(
         self, document: Document, decisions: Sequence[Decision], index: KnownIndex, *, is_of_columns: bool = False
     ) -> list[Decision]:
-        """The decisions on a note and on what a record holds, sorted by span.
+        """The decisions on a note and on the identifiers of a record, sorted by span.
 
-        :param is_of_columns: whether the record comes with the note itself, so that a single word counts unless it is
-            an everyday word in small letters.
+        :param is_of_columns: whether the record is from the note's own row, where a single word counts unless it is an
+            everyday word in small letters.
         """
         hits = [
             (known, place, view.document.text, view.in_note(Span(place.start, place.end, known.label)))
@@ -72,22 +72,22 @@ class RecordSearch:
         best: dict[Span, tuple[bool, bool, Candidate]] = {}
         all_near = overlapping_each((span for _, _, _, span in hits), decisions)
         for (known, place, text, span), near in zip(hits, all_near, strict=True):
-            is_sure = self._is_sure(place, text, span.label, near) or (is_of_columns and self._is_told(place, text))
+            is_sure = self._is_sure(place, text, span.label, near) or (is_of_columns and self._is_clear(place, text))
             found = (is_sure, place.how == "exact")
             if span not in best or found > best[span][:2]:
                 what = "it may be anything" if place.needs_sign else "a word of the language"
                 doubt = "" if is_sure else f"; {what} that nothing else supports"
                 vote = Candidate(span, KNOWN, float(is_sure), is_sure, f"{known.role}: {place.how}{doubt}")
                 best[span] = (*found, vote)
-        # A policy may keep the names of staff, but not a word of them that is also of the patient's name.
+        # A policy may keep names of staff, but not a word that is also in the patient's name.
         of_staff = {known.label for known, *_ in hits if known.role == "staff"}
         votes = {span: vote for span, (_, _, vote) in best.items()}
         return _laid_over(document.text, decisions, votes, of_staff) if votes else list(decisions)
 
     def has_name(self, text: str, index: KnownIndex, removes: Callable[[str], bool]) -> bool:
-        """Whether a text that is no note, such as the name of a file, has a name of the record.
+        """Whether a text that is no note, such as a file name, contains a name of the record.
 
-        :param removes: whether what has a label must not come out.
+        :param removes: whether PHI of a label is removed.
         """
         names = ((known.label, place) for known, place in index.find(text) if self._kind(known.label) == "PERSON")
         return any(
@@ -95,7 +95,7 @@ class RecordSearch:
             for label, place in names
         )
 
-    def _is_told(self, place: Place, text: str) -> bool:
+    def _is_clear(self, place: Place, text: str) -> bool:
         word = place.words[0] if len(place.words) == 1 else ""
         is_common = bool(word) and (_is_short(word) or WordCounts(self.language).is_common(word))
         return not (place.needs_sign or place.how in _GUESSES or (is_common and text[place.start].islower()))
@@ -127,11 +127,11 @@ class RecordSearch:
 
 
 class KnownIdentifiers:
-    """The search for what the records of a roster hold.
+    """The search for the identifiers of a roster.
 
     :param roster: the records.
-    :param search: for what each of them holds.
-    :raises SettingsError: if the label set has no label for what a column of the roster holds.
+    :param search: for the identifiers of each record.
+    :raises SettingsError: if the label set has no label for a column of the roster.
     """
 
     def __init__(self, roster: Roster, search: RecordSearch) -> None:
@@ -142,34 +142,34 @@ class KnownIdentifiers:
                 label_of(role, search.label_set)
 
     def index(self, patient: str) -> KnownIndex:
-        """What is known of a patient, ready to be found; notes of a patient mostly follow each other."""
+        """The index of a patient's record; the last one is kept, as notes of a patient are mostly adjacent."""
         if self._last is None or self._last[0] != patient:
             self._last = patient, self.search.index(self.roster.record(patient))
         return self._last[1]
 
     def added(self, document: Document, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note and on what the record of its patient holds, sorted by span."""
+        """The decisions on a note and on the identifiers of its patient, sorted by span."""
         return self.search.added(document, decisions, self.index(document.group))
 
 
 def _views(document: Document) -> tuple[PlainView, ...]:
-    """A note as the engine reads it and, if that differs, without all that may be markup or encoded bytes."""
+    """The plain view of a note and, if it differs, the view that needs no evidence of markup and encodings."""
     view, read = plain_view(document), plain_view(document, html=True, encoded=True)
     return (view,) if read.document.text == view.document.text else (view, read)
 
 
 def _is_short(word: str) -> bool:
-    """Whether it is a word or an abbreviation of any language that has letters."""
+    """Whether it is so short that it is a word or an abbreviation in any alphabetic language."""
     return len(word) <= _SHORT and not is_without_blanks(word)
 
 
 def _is_proposed(decision: Decision) -> bool:
-    """Whether it is accepted, or a submodel would mark it; being a repeat does not count."""
+    """Whether it is accepted, or chosen by a submodel; repeats do not count."""
     return decision.accepted or any(vote.chosen and vote.source != REPEAT for vote in decision.votes)
 
 
 def _is_capital_inside(text: str, place: Place) -> bool:
-    """Whether it begins with a capital, is after a word of the same sentence, and not all around is in capitals."""
+    """Whether it begins with a capital inside a sentence, in a line that is not all capitals."""
     word, line = text[place.start : place.end], text[text.rfind("\n", 0, place.start) + 1 : place.start]
     is_inside = _INSIDE_A_SENTENCE.search(text[max(0, place.start - 6) : place.start]) is not None
     return word[0].isupper() and is_inside and not (word.isupper() and line.isupper())
@@ -178,7 +178,7 @@ def _is_capital_inside(text: str, place: Place) -> bool:
 def _laid_over(
     text: str, decisions: Sequence[Decision], votes: dict[Span, Candidate], of_staff: set[str]
 ) -> list[Decision]:
-    """Decisions with the votes in them; what is accepted does not overlap, and covers all that it covered."""
+    """Merge votes into decisions; accepted spans do not overlap, and cover all that they covered before."""
     before = {decision.span: decision for decision in decisions}
     result = {span: replace(decision, accepted=False) for span, decision in before.items()}
     for span, vote in votes.items():
@@ -213,7 +213,7 @@ def _joined(group: Iterable[Span], sure: set[Span]) -> Iterator[Span]:
 
 
 def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
-    """What others leave of a span, without signs and blanks at its ends; unchanged if they do not overlap it."""
+    """The parts of a span outside others, without signs and blanks at their ends."""
     over = [other for other in taken if other.overlaps(span)]
     if not over:
         return [span]

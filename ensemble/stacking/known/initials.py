@@ -1,13 +1,13 @@
-"""The initials of known persons, without any part of the name beside them.
+"""Initials of known persons, alone.
 
     known = KnownInitials({1: "Jane Smith"}, "en")
     [place for _, place in known.find("J.S. is well. JS")]    at 0 and at 14, where they need a sign
 
-They are capitals, in the order of the name, from that of its first word: two of them or more, with full stops, hyphens
-and blanks or without. What may well be anything else needs a sign: letters with full stops if they are a usual
-abbreviation (`A.M.`), or if the name of somebody else may follow; letters without if they are that, if there are two,
-if there are blanks between them, or if the whole line is in capitals. A title before them, a credential behind, or a
-word such as `patient` is a sign; so is a line of their own for what is no usual abbreviation.
+Initials are two or more capitals in the order of the name, beginning with its first word, with or without full stops,
+hyphens and blanks. Ambiguous ones need a sign: with full stops, usual abbreviations (`A.M.`) and those that another
+name may follow; without, usual abbreviations, two letters, letters with blanks between them, and lines in capitals. A
+title before them, a credential after them or a word such as `patient` is a sign; so is a line with nothing else, unless
+they are a usual abbreviation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from phistack.features.letters import fold
 from phistack.features.text_words import folded_words
 
 _MOST = 6
-"""Longer names have so many combinations of letters that any abbreviation is one of them."""
+"""The most letters; longer names would match any abbreviation."""
 
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
 _LETTERS = re.compile(
@@ -54,7 +54,7 @@ class KnownInitials:
         for match in _LETTERS.finditer(text) if self._whose else ():
             letters = "".join(filter(str.isalpha, match[0]))
             whose = self._whose.get(fold(letters), ()) if letters.isupper() else ()
-            # Two letters are a word of every language, which they need a sign for anyway.
+            # Two letters need a sign anyway.
             words = (fold(letters),) if match[0].isalpha() and len(letters) >= _SURE else ()
             needs_sign = bool(whose) and _needs_sign(text, match, fold(letters), self._language)
             yield from ((number, Place(*match.span(), "initials alone", words, needs_sign)) for number in whose)

@@ -1,4 +1,4 @@
-"""A known person's name in a text: its words in any order and number, with initials, however they are written.
+"""The name of a known person in a text: any of its words in any order, with initials, in any spelling.
 
     name = Name("Ann García-Miller", "en")
     [spelling.string for spelling in name.spellings()]    ["ann", "garcia", "miller", "garciamiller", "agarcia", ...]
@@ -34,7 +34,7 @@ class Spelling(NamedTuple):
 
     :param string: folded, without anything between its letters and digits.
     :param n_words: how many words it is.
-    :param how: what a text writes that has it; a user name must be one word there.
+    :param how: in what way a text with it is written; a user name must be one word.
     """
 
     string: str
@@ -43,7 +43,7 @@ class Spelling(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Pieces of a text, from the first one to that before `after`, that are a word of a name, or several."""
+    """Pieces `first` to `after - 1` of a text, which are one or more words of a name."""
 
     first: int
     after: int
@@ -52,7 +52,7 @@ class Stretch(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The longest comes first, then what is surer."""
+        """A sort key: the longest first, then the surest."""
         return -self.after, _SUREST.index(self.how)
 
 
@@ -69,7 +69,7 @@ class Name:
         written = written_words(value)
         own = list(map(fold, written))
         self._initials = {word[0] for word in own if word[0].isalpha()}
-        # The last word is a part of the name whatever it is elsewhere (`Danny Le`, `Ann Nurse`), but no credential.
+        # The last word always counts (`Danny Le`, `Ann Nurse`), unless it is a credential.
         long = [word for word in written if len(word) >= _SHORTEST]
         self._parts = [
             word for word in long if fold(word) not in no_names or (fold(word) == own[-1] and own[-1] not in never)
@@ -91,7 +91,7 @@ class Name:
         ]
 
     def spellings(self, *, with_short_forms: bool = True) -> Iterator[Spelling]:
-        """All that is a part of the name; short forms are those of first names, and the names for a short form."""
+        """All parts of the name, with short forms of first names, and the full names of a short form."""
         for part in self._parts:
             yield from map(Spelling, _forms([part]))
             if with_short_forms:
@@ -127,7 +127,7 @@ class Name:
         while (at := run[0].first - 1) >= behind and self._is_initial(reading, at) and _is_near(reading, at + 1):
             run.insert(0, Stretch(at, at + 1))
         while (at := run[-1].after) < len(reading) and _is_near(reading, at):
-            # Whatever initial is between two words of a name is a part of it.
+            # Any initial between two words of a name is a part of it.
             is_between = len(reading.folded[at]) == 1 and at + 1 in stretches and _is_near(reading, at + 1)
             following = stretches.get(at)
             if following is None and (is_between or self._is_initial(reading, at)):
@@ -150,7 +150,7 @@ def _forms(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _together(words: list[str]) -> Iterator[list[str]]:
-    """Words of a name that may be written as one: in order, the last ones first, or with initials of the others."""
+    """Words of a name that may be joined: in order, the last ones first, or with initials of the others."""
     for count in range(2, len(words) + 1):
         yield from (words[at : at + count] for at in range(len(words) - count + 1))
     for at in range(1, len(words)):
@@ -161,19 +161,19 @@ def _together(words: list[str]) -> Iterator[list[str]]:
 
 
 def is_sentence_end(reading: Reading, at: int) -> bool:
-    """Whether a full stop and a blank are before a piece, and no initial or the like before these."""
+    """Whether a full stop and a blank are before a piece, but no initial before these."""
     gap = reading.gap(at)
     return len(reading.folded[at - 1]) > _SHORTEST and gap[:1] == "." and gap[1:2].isspace()
 
 
 def _is_near(reading: Reading, at: int) -> bool:
-    """Whether a piece and the one before it may be of one name; a full stop is behind initials and the like."""
+    """Whether a piece and the one before it may be in one name; a full stop only follows initials."""
     gap, is_short = reading.gap(at), len(reading.folded[at - 1]) <= _SHORTEST
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_SHORT.fullmatch(gap) is not None)
 
 
 def _is_again(reading: Reading, run: Sequence[Stretch], after: Stretch) -> bool:
-    """Whether a word of the name is in a run already and a sign is between, as where the same name follows."""
+    """Whether a run already has a word of the name, with a sign between, as if the name is repeated."""
     words = {word for word in reading.folded[after.first : after.after] if len(word) > 1}
     before = (word for one in run for word in reading.folded[one.first : one.after])
     return reading.gap(after.first).strip() != "" and not words.isdisjoint(before)
@@ -194,7 +194,7 @@ def _place(reading: Reading, run: Sequence[Stretch], stretches: Mapping[int, Str
 
 
 def doubtful_words(reading: Reading, stretch: Stretch) -> tuple[str, ...]:
-    """The folded words of a stretch, which may be words of the language; none if its signs say that they are not."""
+    """The folded words of a stretch that may be words of the language; none if its signs exclude that."""
     places = reading.words(stretch.first, stretch.after)
     words = tuple("".join(reading.folded[first:after]) for first, after in places)
     has_signs = all(reading.gap(first).strip() for first, _ in places[1:])
@@ -203,7 +203,7 @@ def doubtful_words(reading: Reading, stretch: Stretch) -> tuple[str, ...]:
 
 
 def _is_doubtful(reading: Reading, stretch: Stretch) -> bool:
-    """Whether a single word may well be another: a short user name, or a short form in small letters."""
+    """Whether a single word is ambiguous: a short user name, or a short form in small letters."""
     start, end = reading.place(stretch.first, stretch.after)
     if stretch.how == "user name":
         beside = reading.text[max(0, start - 1) : start] + reading.text[end : end + 1]

@@ -1,4 +1,4 @@
-"""A roster: what a hospital knows of each of its patients, looked up by patient.
+"""A roster: the known identifiers of each patient of a hospital.
 
     roster = Roster.open(Path("roster.csv"))
     roster.record("110")          {"name": ("Ann Hill",), "birth_date": ("1950-04-03",), "DOCTOR": ("Lee Ames",)}
@@ -6,8 +6,8 @@
     roster.save(index, digest)
     Roster.saved(path, index, digest)      the same in another process, without reading the roster again
 
-All rows of a patient are one record. They are read once, into an SQLite database that has no name and ends with the
-process, in the folder for temporary files; so memory does not grow with the roster. Other processes can share a copy.
+All rows of a patient form one record. They are read once into a temporary SQLite database without a name, which ends
+with the process, so memory does not grow with the roster. Other processes can share a copy.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from phistack.features.shown import shown_label
 from phistack.features.user_files import file_named
 
 Record = Mapping[str, tuple[str, ...]]
-"""Role, or name of a column that has none -> values, each once."""
+"""Role, or column name without a role -> values, each once."""
 
 _LOG = logging.getLogger("phistack")
 _WHAT = "the roster"
 _LARGEST_RECORD = "SELECT COUNT(DISTINCT row) AS n FROM record GROUP BY patient ORDER BY n DESC LIMIT 1"
 _MOST_ROWS = 1000
-"""Of one patient; searching for many times as much would take longer than a note may."""
+"""The most rows of one patient; searching for many more would exceed a note's time limit."""
 
 
 class Roster:
     """The records of all patients.
 
     :param path: of the file, for messages.
-    :param database: with the rows in a table, by patient.
-    :param columns: all names of columns that hold anything.
+    :param database: the rows by patient.
+    :param columns: the names of all columns with values.
     """
 
     def __init__(self, path: Path, database: sqlite3.Connection, columns: Collection[str]) -> None:
@@ -56,7 +56,7 @@ class Roster:
     def open(cls, path: Path, labels: Collection[str] | None = ()) -> Roster:
         """Read a roster, all of it.
 
-        :param labels: of the engine, as which columns may be named too; None if that is checked later.
+        :param labels: the engine's labels, which may name columns too; None to check that later.
         :raises SettingsError: if it cannot be read as UTF-8 rows, has no column of patients or more than one, rows
             without a patient, two columns of one name, or none that holds identifiers.
         :raises StorageError: if there is no room for the database.
@@ -90,7 +90,7 @@ class Roster:
     def save(self, index: Path, digest: str) -> None:
         """Write the records to a new file that only its owner may read.
 
-        :param digest: of the roster, by which `saved` knows it.
+        :param digest: of the roster, checked by `saved`.
         :raises StorageError: if there is no room for it.
         """
         try:
@@ -102,7 +102,7 @@ class Roster:
 
     @classmethod
     def saved(cls, path: Path, index: Path, digest: str) -> Roster | None:
-        """The roster of that digest, as `save` wrote it; nothing if it is not there."""
+        """The roster of that digest, as `save` wrote it; `None` if it is not there."""
         try:
             uri = f"{index.as_uri()}?mode=ro&immutable=1"
             database = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
@@ -124,7 +124,7 @@ class Roster:
     def check_fits(self, patients: Iterable[str]) -> None:
         """Refuse a roster of other patients.
 
-        :param patients: of all notes; read until the first that is in the roster.
+        :param patients: of all notes; read up to the first in the roster.
         :raises SettingsError: if there are notes, and none is of a patient in the roster.
         """
         n_notes = 0
@@ -149,7 +149,7 @@ class Roster:
         return tuple(role for role in whole if role != PATIENT)
 
     def record(self, patient: str) -> Record:
-        """What is known of a patient; nothing of one who is not there."""
+        """The record of a patient; empty if the patient is not in the roster."""
         record: dict[str, dict[str, None]] = {}
         for (row,) in self._rows(patient):
             for role, values in _by_role(json.loads(row)).items():
@@ -164,8 +164,8 @@ class Roster:
 def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) -> Roster:
     """The roster of that digest, read once in a process; its columns are not checked.
 
-    :param index: where another process may have saved it; `None` if none has.
-    :raises SettingsError: if it is no longer that, and as `Roster.open` does.
+    :param index: the copy of another process, if there is one.
+    :raises SettingsError: if the file has changed, and as `Roster.open` does.
     """
     saved = Roster.saved(path, index, digest) if index is not None else None
     if saved is not None:
@@ -190,7 +190,7 @@ def roster_digest(path: Path, key: bytes | None) -> str:
 
 
 def _pairs(rows: Iterator[tuple[str, Cells]], columns: dict[str, None]) -> Iterator[tuple[str, str]]:
-    """The patient and the values of each row; the names of columns are gathered on the way."""
+    """The patient and the values of each row; adds the names of columns to `columns`."""
     for place, row in rows:
         columns.update(dict.fromkeys(row))
         patients = [name for name in row if role_of(name) == PATIENT]
@@ -204,7 +204,7 @@ def _pairs(rows: Iterator[tuple[str, Cells]], columns: dict[str, None]) -> Itera
 
 
 def _by_role(row: Cells) -> Cells:
-    """The values by role, the parts of a name as one."""
+    """The values by role, with the parts of a name joined."""
     found: Cells = {}
     for column, values in row.items():
         found.setdefault(role_of(column) or column, []).extend(values)

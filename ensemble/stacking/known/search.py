@@ -1,4 +1,4 @@
-"""Where known identifiers are in a text, however they are written: one index, and one pass over the text.
+"""Known identifiers in a text, in any spelling: one index, and one pass over the text.
 
     index = KnownIndex(identifiers_of(record, label_set), "en")
     [(place.start, place.end, place.how) for _, place in index.find("Hill, A., is well")]      [(0, 8, "initials")]
@@ -8,8 +8,8 @@
     code      its letters and digits, however they are grouped; of a telephone number with or without country code
     date      whole or in part, see `ensemble.stacking.known.dates`
 
-Case, accents and signs between letters and digits never count. A word of five letters or more may have a typing error.
-Of codes and phrases only those of four letters and digits or more are found.
+Case, accents and signs between letters and digits do not matter. A word of five letters or more may have a typing
+error. Codes and phrases need at least four letters and digits.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from phistack.features.text_words import Reading, folded_words, is_without_blank
 
 _SHORTEST, _SHORTEST_PHONE, _LONGEST_COUNTRY = 4, 7, 3
 _LETTERS_APART, _BLANKS_APART = 3, 6
-"""The fewest letters of a word with something between all of them; in small letters with blanks between some."""
+"""The fewest letters of a word with gaps between all letters; in small letters with blanks between some."""
 
 _BEFORE_A_NAME = frozenset("mc mac o d l de di da du la le van von fitz ap".split())
-"""What makes another name of one that follows in the same word, as in McDonald."""
+"""A prefix that makes another name, as in McDonald."""
 
 _BETWEEN = re.compile(r"(?:[^\w\n]|_){0,4}\n?(?:[^\w\n]|_){0,4}")
 _WIDEST_GAPS: dict[SearchedAs, int] = {"code": 3, "phone": 3, "date": 1}
-"""Kinds of identifiers that are found by their letters and digits alone -> the most signs between two of them."""
+"""Kinds of identifiers found by letters and digits alone -> the most signs between two of them."""
 
 _WHOLE_DATE, _AROUND = 7, 24
 _COUNTRY = re.compile(
@@ -52,11 +52,11 @@ _EXTENSION = re.compile(r"[\s,]{0,2}(?:x|ext(?:ension)?\b\.?|#|app(?:arat)?\b\.?
 
 
 class Identifier(NamedTuple):
-    """What is known of a person.
+    """A known identifier of a person.
 
-    :param value: as it is written in a record or a note, in its plain view.
-    :param label: that it has in an engine.
-    :param role: what it is to the patient, or the name of its column.
+    :param value: as written in a record or a note, in its plain view.
+    :param label: the engine's label.
+    :param role: its relation to the patient, or the name of its column.
     :param kind: how it is searched for.
     """
 
@@ -67,9 +67,9 @@ class Identifier(NamedTuple):
 
 
 def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
-    """What a record holds, without what has no label of the set.
+    """The identifiers of a record that have a label of the set.
 
-    :raises SettingsError: if the label set has no label for what a column of usual name holds.
+    :raises SettingsError: if the label set has no label for a column with a usual name.
     """
     labels = ((role, label_of(role, label_set) if role in roles() else role) for role in record)
     return [
@@ -81,7 +81,7 @@ def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
 
 
 class KnownIndex:
-    """Identifiers, ready to be found in many texts.
+    """An index of identifiers, for many texts.
 
     :param language: ISO 639-1 code.
     :param is_guessing: whether typing errors, initials alone, short forms and parts of dates count.
@@ -147,7 +147,7 @@ class KnownIndex:
                 yield number, place
 
     def _others(self, reading: Reading) -> dict[int, list[tuple[int, str]]]:
-        """What the words of a text, and the pieces of longer ones, may be read as, too."""
+        """Alternative readings of the words of a text, and of the pieces of long words."""
         found: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         for first, after in reading.words():
             pieces = [(at, at + 1) for at in range(first, after)] if after - first > 1 else []
@@ -171,7 +171,7 @@ def _phrase(value: str) -> Iterator[Spelling]:
 
 
 def _stretch(reading: Reading, first: int, after: int, spelling: Spelling) -> Stretch | None:
-    """What the index has found of a name or a phrase; nothing where it is a part of other words."""
+    """A hit of a name or a phrase; `None` if it is a part of other words."""
     how, n_words = spelling.how, spelling.n_words
     gaps = [gap for at in range(first + 1, after) if (gap := reading.gap(at))]
     if not all(map(_BETWEEN.fullmatch, gaps)) or (gaps and how == "user name"):
@@ -191,7 +191,7 @@ def _stretch(reading: Reading, first: int, after: int, spelling: Spelling) -> St
 
 
 def _is_by_itself(reading: Reading, first: int, after: int) -> bool:
-    """Whether pieces are words, or behind or before digits and capitals with which a word begins."""
+    """Whether pieces are whole words, or separated from the rest of a word by digits or capitals."""
     is_word = reading.is_start(first) and reading.is_start(after)
     is_long = len("".join(reading.folded[first:after])) >= _SHORTEST
     is_other_name = not reading.is_start(first) and reading.folded[first - 1] in _BEFORE_A_NAME
@@ -205,7 +205,7 @@ def _place_of_code(reading: Reading, first: int, after: int, spelling: Spelling,
     is_open = kind == "date" and len(spelling.string) < _WHOLE_DATE
     if widest > (0 if is_open else _WIDEST_GAPS[kind]) or not (is_same or is_phone):
         return None
-    # Letters may be right before a number (`MRN1234567`), but no digits, and nothing right behind.
+    # Letters may touch the start of a number (`MRN1234567`), digits may not, and nothing may touch its end.
     if not reading.is_start(after) or (not reading.is_start(first) and reading.folded[first - 1].isdecimal()):
         return None
     start, end = reading.place(first, after)
@@ -231,7 +231,7 @@ def _forms_of_phone(value: str) -> list[str]:
 
 
 def _without_prefix(reading: Reading, at: int) -> Iterator[str]:
-    """Digits without the country code or the 0 at their beginning, which another spelling of a number may lack."""
+    """Digits without a country code or leading 0, which the record may lack."""
     digits, start = reading.folded[at], reading.places[at][0]
     is_abroad = digits.startswith("00") or reading.text[start - 1 : start] == "+"
     bare = digits.removeprefix("00")

@@ -1,4 +1,4 @@
-"""What supports initials, and a part of a birth date, that alone may be anything.
+"""Context that supports ambiguous initials and parts of birth dates.
 
     names_somebody("Dr. ", "", "en")         the words before: initials that follow are of a person
     tells_birth("born in ", "", "en")        the words around: the year between is one of birth
@@ -10,17 +10,16 @@ The tables are in `signs.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
-from typing import Any, Literal, NamedTuple
+from functools import cache, partial
+from typing import Literal, NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 
 AROUND = 48
-"""How many characters around a place are looked at."""
+"""How many characters around a place count as context."""
 
 How = Literal[
     "exact", "initials", "letters apart", "one typing error", "short form", "user name", "initials alone",
@@ -28,14 +27,15 @@ How = Literal[
 ]  # fmt: skip
 """`exact` in all but case, accents, order and grouping; `initials` beside a word of the name."""
 
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "signs.toml")
 _OF_ENGLISH_ONLY = frozenset({"b"})
 
 
 class Place(NamedTuple):
     """Where an identifier is in a text, and in what way it is written.
 
-    :param words: folded, as the text has them; if all of them are words of the language, it may be none.
-    :param needs_sign: whether it may be anything else, with no sign beside it.
+    :param words: folded, as in the text; if all are words of the language, the place is ambiguous.
+    :param needs_sign: whether it is ambiguous, with no supporting context.
     """
 
     start: int
@@ -46,17 +46,17 @@ class Place(NamedTuple):
 
 
 def names_somebody(before: str, after: str, language: str, *, may_be_else: bool = False) -> bool:
-    """Whether the words beside a place in the same line say that there is a person.
+    """Whether the words beside a place in the same line indicate a person.
 
-    :param may_be_else: whether a usual abbreviation is there, so that a title or a credential must be beside it, or a
-        word such as `initials`; otherwise one such as `patient` is enough.
+    :param may_be_else: whether a usual abbreviation is there, which needs a title, a credential or a word such as
+        `initials`; otherwise one such as `patient` is enough.
     """
     first = _before_initials(language, may_be_else).search(fold(before[-AROUND:]))
     return first is not None or _credentials().match(fold(after[:AROUND])) is not None
 
 
 def tells_birth(before: str, after: str, language: str) -> bool:
-    """Whether the words around a date say that somebody was born then."""
+    """Whether the words around a date indicate a birth."""
     first, then = _birth(language)
     return first.search(fold(before[-AROUND:])) is not None or then.match(fold(after[:AROUND])) is not None
 
@@ -84,7 +84,7 @@ def _credentials() -> re.Pattern[str]:
 
 @cache
 def _birth(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What ends before a date of birth, and what begins after one."""
+    """Patterns of the context before and after a date of birth."""
     words = _of("birth", language)
     between = rf"(?:[\s:.,=(/-]|(?:{_any(_of('between', language))})\b)*"
     later = _any(word for word in words if len(word) > 1)
@@ -92,7 +92,7 @@ def _birth(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _of(section: str, language: str) -> tuple[str, ...]:
-    """The words of a language, and those of English, but for letters that say it in English only."""
+    """The words of a language and of English, without those that mean it in English only."""
     table = _tables()[section]
     english = (word for word in table["en"] if language == "en" or word not in _OF_ENGLISH_ONLY)
     return tuple(dict.fromkeys((*english, *table.get(language, ()))))
@@ -101,9 +101,3 @@ def _of(section: str, language: str) -> tuple[str, ...]:
 def _any(words: Iterable[str]) -> str:
     longest_first = sorted(words, key=lambda word: (-len(word), word))
     return "|".join(re.escape(word).replace(r"\ ", r"[\s.-]{0,2}") for word in longest_first)
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    text = (resources.files("phistack.ensemble.stacking.known") / "signs.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""Other ways to write a word: other letters, short forms of first names, typing errors.
+"""Spelling variants of a word: transliteration, short forms of first names, typing errors.
 
     spelt_out("Østergård")                     "oestergaard"; `fold` says "ostergard"
     other_names("guadalupe")                   {"lupe", "lupita", "pita"}; and of "lupe", {"guadalupe"}
@@ -10,20 +10,19 @@ A typing error is an insertion, deletion, substitution or swap in a word of five
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
-from typing import Any
+from functools import cache, partial
 
 from phistack.features.letters import edits, fold
+from phistack.features.registry import packaged_table
 
 _LONG_WORD = 5
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "spellings.toml")
 
 
 def spelt_out(word: str) -> str:
-    """The word, folded, with two letters for each letter with a mark that can be written so."""
+    """The folded word, with two letters for letters such as `ø` and `ü`."""
     return fold(word.casefold().translate(str.maketrans(_tables()["letters"])))
 
 
@@ -37,10 +36,10 @@ def other_names(name: str) -> frozenset[str]:
 
 
 class Misspellings:
-    """The known words that a word is, but for one typing error.
+    """Known words that a word equals but for one typing error.
 
-    Two words that are one edit apart are equal when at most one letter is left out of each, so known words are looked
-    up by what is left (the symmetric deletion of Garbe 2012), and the edits counted for the few that are found.
+    Two words that are one edit apart become equal by deleting at most one letter of each, so known words are indexed
+    by their deletions (symmetric deletion, Garbe 2012), and the edits counted for the few that are found.
 
     :param words: folded; those of less than five letters, and with other characters, are left out.
     """
@@ -54,7 +53,7 @@ class Misspellings:
                 self._by_rest[rest].append(word)
 
     def of(self, word: str) -> list[str]:
-        """The known words that a folded word is meant to be; none if it is one of them."""
+        """The known words that a folded word may mean; none if it is a known word."""
         if not _LONG_WORD - 1 <= len(word) <= self._longest + 1 or not word.isalpha():
             return []
         near = dict.fromkeys(known for rest in _rests(word) for known in self._by_rest.get(rest, ()))
@@ -63,9 +62,3 @@ class Misspellings:
 
 def _rests(word: str) -> dict[str, None]:
     return dict.fromkeys((word, *(word[:at] + word[at + 1 :] for at in range(len(word)))))
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    text = (resources.files("phistack.ensemble.stacking.known") / "spellings.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

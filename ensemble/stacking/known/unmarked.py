@@ -1,11 +1,11 @@
-"""What must not be released although nothing marked it: identifiers that were found elsewhere in the patient's notes.
+"""Unmarked mentions of identifiers that were found elsewhere in the patient's notes; they must not be released.
 
     more = unmarked([(document, spans), ...], "en", counts.is_word, is_removed)
     more[0]         further spans for the first note, with the labels of what they repeat
 
-A stacker weighs right against wrong; who releases notes fears a name more than a word too many. So an occurrence of a
-found name is taken for the name, unless all its words are words of the language; one of two words of the name is taken
-in any case. Parts of a name have at least three letters. A number or an address counts from six letters and digits.
+In a release a missed name is worse than a word too many. So an occurrence of a found name counts unless all its words
+are words of the language; two words of a name always count. Parts of a name have at least three letters, numbers and
+addresses at least six letters and digits.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def unmarked(
     is_word: Callable[[str], bool],
     is_removed: Callable[[str], bool],
 ) -> list[tuple[Span, ...]]:
-    """For each note the places of what was found in any of them that nothing marks there.
+    """For each note the unmarked places of PHI that was found in any of the notes.
 
-    :param notes: of one patient, each with what was found in it.
+    :param notes: of one patient, each with the PHI found in it.
     :param is_word: whether a folded word is one of the language.
-    :param is_removed: whether PHI of a label is taken out; what is not is not searched for either.
+    :param is_removed: whether PHI of a label is removed; other labels are not searched for.
     :returns: spans of the notes as they were written.
     """
     views = [plain_view(note.with_spans(span for span in found if is_removed(span.label))) for note, found in notes]

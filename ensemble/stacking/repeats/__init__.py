@@ -1,10 +1,10 @@
-"""Names and numbers that the stacker accepted once, searched for again in the patient's notes.
+"""Repeated mentions: names and numbers that the stacker accepted, searched for again in the patient's notes.
 
-search           where accepted mentions are repeated, unmarked, and which ones
-word_counts      which words are words of the language, so that `Grace period` is not taken for Grace
+search           unmarked repeats of accepted mentions
+word_counts      words of the language: `Grace period` is not Grace
 repeat_features  a repeat described by named numbers
-scores           what accepted repeats do to the F1 of the training notes
-classifier       learned from repeats in held-out notes: which repeats are PHI
+scores           F1 of the training notes with accepted repeats
+classifier       which repeats are PHI, learned out of fold
 """
 
 from phistack.ensemble.stacking.repeats.search import Repeat, SearchMode, search, search_mode

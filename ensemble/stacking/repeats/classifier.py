@@ -3,12 +3,12 @@
     classifier = RepeatClassifier(counts).fit(tables, decisions, folds)    of stackers that never saw the patient
     classifier.extended(tables, decisions)                                 the decisions, with repeats among them
 
-What the stacker accepted is searched for in the note and in the patient's notes right before and after it. An SVM,
-trained out of fold as the stacker's is, judges each repeat by named features. Its threshold is the lowest with about
-the best strict F1 of the whole result; where that is clearly worse than the result without repeats, none is accepted.
-Where training has too few repeats to learn from, a rule accepts capitalised names that are not words of the language.
+Names accepted in one note are also searched for in the patient's neighbouring notes. An SVM, trained out of fold like
+the stacker's, classifies each repeat. Its threshold is the lowest with about the best strict F1 of the whole result; if
+that is clearly worse than the result without repeats, none is accepted. With too few repeats in training, a rule
+accepts capitalised names that are not words of the language.
 
-An accepted repeat replaces what it overlaps, but never part of an accepted span of its own label.
+An accepted repeat replaces what it overlaps, but never part of an accepted span of the same label.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ REPEAT = "repeated mention"
 _KERNELS = (KernelSettings(0.01, 1.0, 1.0), KernelSettings(0.03, 1.0, 1.0), KernelSettings(0.01, 5.0, 5.0))
 _THRESHOLDS = tuple(np.round(np.arange(0.10, 0.91, 0.02), 2).tolist())
 _NEVER, _BY_RULE = 1.0, 0.5
-"""A threshold that no repeat passes, and the one where there is no SVM."""
+"""A threshold that no repeat exceeds, and the threshold without an SVM."""
 
 _FEWEST = 20
-"""The fewest right repeats, and wrong ones, that an SVM is trained on."""
+"""The fewest right repeats, and wrong repeats, to train an SVM."""
 
 _ABOUT = 0.0002
-"""A difference in F1 that does not matter; repeats are few, so it is smaller than the stacker's."""
+"""A negligible difference in F1; repeats are few, so it is smaller than the stacker's."""
 
 
 class _ClassifierState(TypedDict):
@@ -83,10 +83,10 @@ class RepeatClassifier:
     def fit(
         self, tables: Sequence[FeatureTable], decisions: Decided, folds: Sequence[Sequence[int]]
     ) -> RepeatClassifier:
-        """Learn from decisions that were made out of fold.
+        """Learn from out-of-fold decisions.
 
         :param tables: the annotated notes.
-        :param decisions: for each note, of a stacker that never saw its patient.
+        :param decisions: for each note, of a stacker that was not trained on its patient.
         :param folds: indices of the notes; no patient is in two of them.
         """
         places = self._places(tables, decisions, is_training=True)
@@ -127,7 +127,7 @@ class RepeatClassifier:
         folds: Sequence[Sequence[int]],
         scores: RepeatScores,
     ) -> list[Floats]:
-        """Find kernel, calibration and threshold; :returns: the probabilities out of fold under these."""
+        """Choose kernel, calibration and threshold; :returns: the out-of-fold probabilities."""
         best, chosen = -1.0, [np.zeros(len(answers)) for answers in is_phi]
         for kernel in _KERNELS:
             margins = margins_out_of_fold(rows, is_phi, folds, kernel)
@@ -141,9 +141,9 @@ class RepeatClassifier:
         return chosen
 
     def extended(self, tables: Sequence[FeatureTable], decisions: Decided) -> list[list[Decision]]:
-        """The decisions on some notes with those on repeats among them, in order of their spans.
+        """The decisions on some notes and on their repeats, sorted by span.
 
-        :param tables: the notes; those of a patient that follow each other are searched together.
+        :param tables: the notes; adjacent notes of a patient are searched together.
         """
         places = self._places(tables, decisions)
         return _extended(decisions, places, self._probabilities(places), self.threshold_)
@@ -158,7 +158,7 @@ class RepeatClassifier:
     def _places(
         self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
     ) -> list[list[RepeatPlace]]:
-        """For each note its repeats, with what their features are read from."""
+        """For each note its repeats with their surroundings."""
         places: list[list[RepeatPlace]] = []
         pairs = zip(tables, decisions, strict=True)
         for patient, run in groupby(pairs, key=lambda pair: pair[0].document.group):
@@ -177,7 +177,7 @@ class RepeatClassifier:
         return places
 
     def save(self, folder: Path) -> None:
-        """Write `repeats.json` and, if there is an SVM, `repeats.npz`; the word counts are not among them."""
+        """Write `repeats.json` and, if there is an SVM, `repeats.npz`; without the word counts."""
         state = {
             "evidence": list(REPEAT_FEATURES),
             "kernel": asdict(self.kernel_),
@@ -193,7 +193,7 @@ class RepeatClassifier:
 
     @classmethod
     def load(cls, files: SavedFiles, counts: WordCounts) -> RepeatClassifier:
-        """Read what `save` wrote; :raises BundleError: if it is not that, or has other features than ours."""
+        """Read what `save` wrote; :raises BundleError: if it is not that, or has other features."""
         classifier = cls(counts)
         state = files.json("repeats.json", _ClassifierState)
         with damage_refused("the repeats of the engine"):
@@ -208,14 +208,14 @@ class RepeatClassifier:
 
 
 def _cuts(repeat: Span, decision: Decision) -> bool:
-    """Whether a repeat would take the place of an accepted span of its label without containing it."""
+    """Whether a repeat would cut an accepted span of its label."""
     span = decision.span
     is_within = repeat.start <= span.start and span.end <= repeat.end
     return decision.accepted and span.label == repeat.label and not is_within
 
 
 def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
-    """The probability of the surest seed where the declared rule holds, otherwise 0."""
+    """The probability of the surest seed if the rule holds, otherwise 0."""
     best = REPEAT_FEATURES["best seed"]
     return np.array([best(place) if is_plain_name(place) else 0.0 for place in places])
 
@@ -230,7 +230,7 @@ def _extended(
 def _with_repeats(
     decided: Sequence[Decision], places: Sequence[RepeatPlace], probabilities: Floats, threshold: float
 ) -> list[Decision]:
-    """The decisions on a note; what an accepted repeat overlaps is no longer accepted."""
+    """The decisions on a note; an accepted repeat replaces what it overlaps."""
     repeats = [place.repeat for place in places]
     accepted = {*non_overlapping(repeats, (probabilities - threshold).tolist())}
     is_taken = touching(ranges_of(repeats[i] for i in accepted))
@@ -246,7 +246,7 @@ def _with_repeats(
 
 
 def _where(place: RepeatPlace) -> str:
-    """Where the repeated mentions are, without their text."""
+    """The places of the repeated mentions, without their text."""
     seeds = place.repeat.seeds
     share = "all" if any(len(seed.words) == len(place.repeat.words) for seed in seeds) else "part"
     here = [seed.places[place.note] for seed in seeds if place.note in seed.places]

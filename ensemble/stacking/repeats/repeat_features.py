@@ -1,11 +1,11 @@
-"""A repeat described by named numbers, from which an SVM can learn whether it is PHI.
+"""The features of a repeat, from which an SVM learns whether it is PHI.
 
 place = RepeatPlace(repeat, 0, "Smith, Dana: fell.", decisions, counts)
 REPEAT_FEATURES["best seed"](place)     0.98
 matrix_of([place])                      all numbers, (1, len(REPEAT_FEATURES))
 
-The features say how probable and how frequent the repeated mentions are, how much of them the repeat has and how it is
-written, whether its words are words of the language, and what the stacker decided on candidates that overlap it.
+They describe the probability and frequency of the repeated mentions, which part of them the repeat has, how it is
+written, whether its words are words of the language, and the stacker's decisions on overlapping candidates.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ _BEFORE = 16
 class RepeatPlace:
     """A repeat and its surroundings.
 
-    :param repeat: of a mention.
-    :param note: the place of its note among those of the patient.
+    :param note: index of its note among the patient's.
     :param text: of the note.
     :param decisions: of the stacker, on candidates that overlap the repeat.
-    :param counts: of words, in training.
-    :param patient: whose own notes are not counted, as in training they are not new.
+    :param counts: of the training words.
+    :param patient: a training patient, left out of the counts.
     """
 
     repeat: Repeat
@@ -64,7 +63,7 @@ class RepeatPlace:
 
 
 def is_plain_name(place: RepeatPlace) -> bool:
-    """Whether a repeat is part of a name, written with a capital, with a word that is not one of the language."""
+    """Whether a repeat is part of a name, has a capital, and a word that is no word of the language."""
     is_new = not all(map(place.counts.is_word, place.repeat.parts))
     return place.repeat.is_name and place.written[:1].isupper() and is_new
 

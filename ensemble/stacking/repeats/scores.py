@@ -1,10 +1,10 @@
-"""What accepted repeats do to the strict F1 of the training notes, for any probabilities and thresholds.
+"""Strict F1 of the training notes with accepted repeats, for any probabilities and thresholds.
 
     scores = RepeatScores(tables, decisions, repeats)
     scores.f1(probabilities, (0.3, 0.5))        (2,): the strict F1 at each threshold
 
-An accepted repeat takes the place of the accepted spans that it overlaps. Nearly every repeat overlaps no other one, so
-these are counted for all thresholds together; only of the few others is the best set searched for.
+An accepted repeat replaces the accepted spans that it overlaps. Most repeats overlap no other repeat and are counted
+for all thresholds at once; the best set is computed only for the others.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from phistack.features.ranges import non_overlapping, overlapping_groups
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """Repeats of one note that overlap, directly or by way of others, the accepted spans among them, and the gold.
+    """Overlapping repeats of one note, the accepted spans that they overlap, and the gold spans.
 
-    :param repeats: each with its place among the repeats of all notes.
+    :param repeats: each with its index among the repeats of all notes.
     """
 
     repeats: list[tuple[int, Repeat]]
@@ -34,7 +34,7 @@ class _Cluster:
     gold: set[Span]
 
     def gains(self, accepted: Sequence[Repeat]) -> tuple[int, int]:
-        """How many spans more there are with some repeats accepted, and how many more of them are right."""
+        """How many more spans, and right spans, there are with some repeats accepted."""
         lost = [span for span in self.spans if any(span.overlaps(repeat.span) for repeat in accepted)]
         n_right = sum(repeat.span in self.gold for repeat in accepted) - sum(span in self.gold for span in lost)
         return len(accepted) - len(lost), n_right
@@ -70,7 +70,7 @@ class RepeatScores:
                     alone.append((found[0][0], *cluster.gains([found[0][1]])))
                 elif found:
                     self._clusters.append(cluster)
-        # (n_alone, 3): place, and what is gained, for each repeat that overlaps no other.
+        # (n_alone, 3): index and both gains of each repeat that overlaps no other.
         self._alone = np.array(alone, dtype=np.int64).reshape(-1, 3)
 
     def at(self, probabilities: Sequence[Floats], threshold: float) -> float:
@@ -83,7 +83,7 @@ class RepeatScores:
         :param probabilities: for each note those of its repeats, of shape `(n_repeats,)`.
         """
         together = np.concatenate([np.zeros(0), *probabilities])
-        # (n_thresholds, n_alone): those with a gain are accepted; (n_thresholds, 2): what that gains.
+        # (n_thresholds, n_alone), and (n_thresholds, 2).
         accepted = together[self._alone[:, 0]] - np.array(thresholds)[:, None] > 0
         gains = accepted @ self._alone[:, 1:]
         for cluster in self._clusters:

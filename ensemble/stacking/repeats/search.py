@@ -3,12 +3,11 @@
     accepted = [[Decision(Span(8, 18, "PATIENT"), 0.98, True, ())], []]          of two notes of one patient
     repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], accepted, "en")
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
-    repeats[1][0].seeds[0].places                                     {0: 8}: it repeats what is there in the first note
+    repeats[1][0].seeds[0].places                                     {0: 8}: the mention in the first note
 
-Case and accents do not count, and only whole words are found. Of a name any part counts, in its order, or with the last
-words before a comma and the first ones behind it; a title only before the name, as in the mention, and a part of less
-than three letters only beside another. Of a number, an address or a user name the whole counts. What a mention already
-covers is no repeat; what holds a mention and goes on is one.
+Case and accents do not matter, and only whole words are found. Any part of a name counts, in its order, or inverted
+with a comma (`Smith, Dana`); a title only before the name, and a part of less than three letters only beside another.
+Numbers, addresses and user names count as a whole. A place inside a marked span is no repeat; one that extends it is.
 """
 
 from __future__ import annotations
@@ -33,31 +32,31 @@ SearchMode = Literal["parts", "whole"]
 """How a mention is searched for."""
 
 _WHOLE = ("INITIALS", "USERNAME", "PHONE", "EMAIL", "ID")
-"""Kinds of PHI that are searched for whole; with names, the direct identifiers of patients, relatives and staff."""
+"""Kinds of PHI that are searched for as a whole; with names, the direct identifiers of persons."""
 
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE, _LONGEST, _WIDEST_GAP = 3, 4, 9, 3
 _MOST_SEEDS = 20
-"""By one word; of more names with a word in common, the most frequent ones are searched for."""
+"""The most names with the same word; of more, the most frequent are searched for."""
 
 NUMERALS = frozenset({"ii", "iii", "iv"})
 _END = " "
-"""Behind each word of the index, so that whole words are found."""
+"""Appended to each word of the index, so that only whole words match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What is searched for: all mentions that have one label and the same words, but for case and accents.
+    """All mentions of one label with the same folded words.
 
     :param words: folded, in order.
-    :param parts: those of the words that are found by themselves; of what is searched for whole, none.
-    :param order: place of each word among them.
-    :param first: place of the first word that is no title.
-    :param is_inverted: whether a comma is in a mention, so that the first words may follow.
-    :param written: the words as they are in the mentions.
-    :param places: place of a note among those that are searched -> where its first mention begins.
-    :param times: how many mentions there are.
+    :param parts: the words that count alone; empty if only the whole counts.
+    :param order: index of each word.
+    :param first: index of the first word that is no title.
+    :param is_inverted: whether a mention has a comma, so that the first words may follow.
+    :param written: the words as in the mentions.
+    :param places: index of a note -> start of its first mention.
+    :param times: number of mentions.
     :param probability: of the surest mention.
     """
 
@@ -88,34 +87,34 @@ class Repeat:
 
     @property
     def is_name(self) -> bool:
-        """Whether it can be a part of what it repeats."""
+        """Whether it repeats a name, of which parts count."""
         return any(seed.parts for seed in self.seeds)
 
     @property
     def parts(self) -> frozenset[str]:
-        """The folded words that count: those parts of a name that are found by themselves, or else all."""
+        """The folded words that count: the parts of a name that count alone, or else all."""
         every = frozenset(map(fold, self.words))
         return frozenset().union(*(every & seed.parts for seed in self.seeds)) or every
 
 
 def search_mode(label: str) -> SearchMode | None:
-    """How mentions of a label are searched for; nothing for those that are not."""
+    """How mentions of a label are searched for; `None` if they are not."""
     kind = kind_anywhere(label)
     return "parts" if kind == "PERSON" else "whole" if kind in _WHOLE else None
 
 
 @cache
 def non_name_words(language: str) -> frozenset[str]:
-    """What is in many names and identifies nobody by itself: titles, particles, credentials."""
+    """Words in many names that identify no person: titles, particles, credentials."""
     return known_words(language, "names", "titles", "particles", "connectors", "credentials")
 
 
 def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> list[list[Repeat]]:
-    """Where what was accepted is repeated in notes of one patient.
+    """Repeats of accepted mentions in the notes of one patient.
 
     :param texts: the notes.
-    :param accepted: for each note what was accepted there; only labels with a search mode are searched for.
-    :param language: ISO 639-1 code; decides what is a title or a particle and no name.
+    :param accepted: for each note its accepted decisions; only labels with a search mode are searched for.
+    :param language: ISO 639-1 code, for titles and particles.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
     strings = [*_strings(_seeds(texts, accepted, language))]
@@ -126,7 +125,7 @@ def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], languag
 
 
 def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> Iterator[Seed]:
-    """What is searched for, the most frequent first."""
+    """The seeds, the most frequent first."""
     no_names, titles = NUMERALS | non_name_words(language), known_words(language, "names", "titles")
     alike: defaultdict[tuple[str, tuple[str, ...]], list[tuple[int, Decision, str]]] = defaultdict(list)
     for note, (text, found) in enumerate(zip(texts, accepted, strict=True)):
@@ -154,7 +153,7 @@ def _seeds(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], languag
 
 
 def _strings(seeds: Iterable[Seed]) -> Iterator[tuple[str, Seed]]:
-    """What finds each seed, no more than so many by one word."""
+    """The strings of each seed, at most 20 seeds for each string."""
     times: Counter[str] = Counter()
     for seed in seeds:
         strings = [part + _END for part in sorted(seed.parts)]
@@ -187,12 +186,12 @@ def _repeats(words: Words, index: Index[Seed], marked: Sequence[Decision]) -> It
 
 
 def _stretch(words: Words, at: int, seed: Seed) -> tuple[int, int]:
-    """First and last word of the longest stretch around a word that has words of the seed only, in its order."""
+    """First and last word of the longest stretch around a word of only the seed's words, in its order."""
     first = at
     while first > 0 and _follow(words, first - 1, seed):
         first -= 1
     last = _last(words, at, seed)
-    # The last words of the name before a comma, then the first ones: `Smith, Dana`.
+    # Inverted: `Smith, Dana`.
     if last + 1 < len(words) and seed.order[words.folded[last]] == len(seed.order) - 1:
         is_first = seed.order.get(words.folded[last + 1]) == seed.first < seed.order[words.folded[first]]
         if is_first and _joined(words, last) and (seed.is_inverted or "," in words.gap(last + 1)):
@@ -214,6 +213,6 @@ def _follow(words: Words, at: int, seed: Seed) -> bool:
 
 
 def _joined(words: Words, at: int) -> bool:
-    """Whether a word and the next can be of one name: only that is between them which is in names."""
+    """Whether a word and the next can be in one name, by the gap between them."""
     gap, is_short = words.gap(at + 1), len(words.folded[at]) < _SHORTEST_PART
     return _GAP.fullmatch(gap) is not None or (is_short and _AFTER_INITIAL.fullmatch(gap) is not None)

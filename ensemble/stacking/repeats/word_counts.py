@@ -1,22 +1,19 @@
-"""Which words are words of the language, and not only names.
+"""Which words are words of the language, not only names.
 
     counts = WordCounts.of(documents, "en")
     counts.is_word("brown")                       True: it is in small letters outside PHI, or in a list of ours
     counts.count("brown")                         Seen(small=14, outside=17, inside=2), in patients
-    counts.count("brown", without="110")          the same without the notes of a patient, as if it were a new one
+    counts.count("brown", without="110")          the same without the notes of patient 110
 
-The training notes show how often a word occurs where nothing is marked; `common_words.toml` lists names that are
-everyday words.
+The training notes show how often a word occurs outside PHI; `common_words.toml` lists names that are everyday words.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
@@ -25,19 +22,20 @@ from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document
 from phistack.features.letters import fold
 from phistack.features.ranges import ranges_of, touching
+from phistack.features.registry import packaged_table
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.features.writing import write_json
 
 _SMALL, _OUTSIDE = 2, 3
-"""In the notes of how many patients a word of the language is at least in small letters, or in any."""
+"""The fewest patients for a word of the language: in small letters, or in any case."""
 
 _KNOWN = 2
 _SHORTEST = 3
 
 
 class Seen(NamedTuple):
-    """In the notes of how many patients a word is.
+    """The number of patients whose notes contain a word.
 
     :param small: outside PHI, in small letters.
     :param outside: outside PHI.
@@ -59,8 +57,8 @@ class WordCounts:
     """The words of three letters and more of annotated notes.
 
     :param language: ISO 639-1 code.
-    :param seen: folded word -> where it is; without names of one patient alone.
-    :param patients: patient -> the words of their notes, each with 1 or 0; known in training only.
+    :param seen: folded word -> its counts; without names of only one patient.
+    :param patients: patient -> the words of their notes, with counts of 1 or 0; in training only.
     """
 
     FILE: ClassVar[str] = "word_counts.json"
@@ -80,13 +78,13 @@ class WordCounts:
             for patient, (small, outside, inside) in sets.items()
         }
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
-        # A name of only one patient is of no use for others, and should not be kept.
+        # Names of a single patient are useless for others, and must not be saved.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
         seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
-        """Where a folded word is; `without` leaves out a patient of the training."""
+        """The counts of a folded word; `without` leaves out a training patient."""
         every = self.seen.get(word)
         if every is None or not without:
             return every or Seen()
@@ -98,7 +96,7 @@ class WordCounts:
         return word in _common_words(self.language)
 
     def is_word(self, word: str) -> bool:
-        """Whether a folded word is one of the language, as far as is known."""
+        """Whether a folded word is a word of the language, by the list and the counts."""
         seen = self.count(word)
         is_usual = seen.outside >= _OUTSIDE and seen.outside > seen.inside
         return self.is_common(word) or seen.small >= _SMALL or is_usual
@@ -118,7 +116,7 @@ class WordCounts:
 def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
     """Whether a word in small letters was outside PHI in the notes of two training patients.
 
-    :returns: nothing for an engine that did not count words.
+    :returns: `None` for an engine without word counts.
     """
     return None if counts is None else lambda word: counts.count(fold(word)).outside >= _KNOWN
 
@@ -138,7 +136,6 @@ def _add(document: Document, small: set[str], outside: set[str], inside: set[str
 
 @cache
 def _common_words(language: str) -> frozenset[str]:
-    text = (resources.files("phistack.ensemble.stacking.repeats") / "common_words.toml").read_text(encoding="utf-8")
-    listed = tomllib.loads(text).get(language, "").split()
+    listed = packaged_table("phistack.ensemble.stacking.repeats", "common_words.toml").get(language, "").split()
     dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
     return frozenset(map(fold, (*listed, *dates)))
