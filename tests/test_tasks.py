@@ -55,6 +55,19 @@ def test_help_lists_every_command_and_needs_no_heavy_import() -> None:
     assert shown.endswith("[]\n")
 
 
+def test_annotate_does_not_load_what_only_other_commands_need(home: Any, tmp_path: Path) -> None:
+    arguments = ["phistack", "annotate", *map(str, (home / "notes", tmp_path / "out", "--model", "english"))]
+    code = f"import sys; sys.argv = {arguments!r}\nfrom phistack.ensemble.command_line.app import main\n"
+    code += "try: main()\nfinally: print(*(name for name in sys.modules if name.startswith('phistack.')))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = shown.splitlines()[-1].split()
+    rooms = ("evaluation", "experiments", "papers", "synthesis", "training", "batch", "command_line.batch")
+    others = ("submodels.blstm.training", "tbed.learner", "ensemble.stacking.known.roster")
+    for unwanted in (*(f"ensemble.{room}" for room in rooms), *others):
+        assert not [name for name in loaded if name.startswith(f"phistack.{unwanted}")]
+    assert len(loaded) <= 180
+
+
 def test_synthesize_train_annotate_evaluate(phistack: Phistack, tmp_path: Path) -> None:
     notes, engine, out, scores = (tmp_path / name for name in ("notes", "engine", "out", "scores.json"))
     assert phistack("synthesize", notes, "--documents", 16, "--seed", 3)[0] == 0
