@@ -65,7 +65,7 @@ def test_annotate_does_not_load_what_only_other_commands_need(home: Any, tmp_pat
     others = ("submodels.blstm.training", "tbed.learner", "ensemble.stacking.known.roster")
     for unwanted in (*(f"ensemble.{room}" for room in rooms), *others):
         assert not [name for name in loaded if name.startswith(f"phistack.{unwanted}")]
-    assert len(loaded) <= 180
+    assert len(loaded) <= 170
 
 
 def test_synthesize_train_annotate_evaluate(phistack: Phistack, tmp_path: Path) -> None:
