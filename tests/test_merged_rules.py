@@ -1,11 +1,14 @@
 """Rules merged after the SVM: their labels are not learned, and what they find is added beside what is accepted."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phistack import redact
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
@@ -137,3 +140,27 @@ def test_a_preset_may_be_like_another() -> None:
 
 def test_settings_without_rules_are_written_as_before() -> None:
     assert not {"rule_labels", "rules_file"} & {*EngineSettings().to_dict()["stacker"]}
+
+
+STRUCTURED = (
+    "MSH|^~\\&|ADT1|MCM|LABADT|MCM|20210303112345||ADT^A01|MSG00001|P|2.4",
+    "PID|1||8845123^^^MRN||BIRCHWOOD^ANSELM^Q||19500403|M|||12 LILY RD^^NEWTOWN^MA^02139||(617)555-0123",
+    '{"given":"Anselm","family":"Birchwood","birthDate":"1950-04-03","mrn":"8845123"}',
+    "<name><given>Anselm</given><family>Birchwood</family></name>",
+    "pt_name=anselm.birchwood;ssn=078051120;dob=1950-04-03",
+)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_identifiers_in_structured_text_are_found_by_every_engine_that_ships(name: str) -> None:
+    engine = load_bundle(shipped_engine(name)).with_options(other_languages="read")
+    for found in engine.annotate([Document(str(n), line) for n, line in enumerate(STRUCTURED)]):
+        left = redact(found).casefold()
+        assert not [word for word in ("birchwood", "anselm", "8845123", "1950", "078051120", "5550123") if word in left]
+
+
+def test_structured_text_can_be_left_out() -> None:
+    engine = load_bundle(shipped_engine("english"))
+    engine.stacker.settings = replace(engine.stacker.settings, structured_text=False)
+    (found,) = engine.annotate([Document("1", STRUCTURED[3])])
+    assert "Birchwood" in redact(found)
