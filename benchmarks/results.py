@@ -39,7 +39,7 @@ _PAGE_HEAD = """# Results
 
 `make results` writes this page from the files in `benchmarks/results`; do not edit it. Figures are micro-averaged, in
 percent and, unless another criterion is named, strict: start, end and type must be right. Intervals are of 95 %:
-bootstraps over documents for F1, Wilson's for recall by type.
+bootstraps for F1, by patient since 24 November 2026 and by document before, and Wilson's for recall by type.
 """
 
 
