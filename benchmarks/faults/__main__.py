@@ -17,6 +17,7 @@ Ends with status 1 if anything was lost, held back, differing, foreign, quoted o
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -54,10 +55,13 @@ def main() -> None:
     parser.add_argument("--mixtures", type=int, default=8, help="notes of each engine with passages in other languages")
     parser.add_argument("--no-commands", dest="commands", action="store_false", help="leave out the commands")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--engine", type=Path, help="a bundle; otherwise a small one is trained")
+    parser.add_argument("--engine", type=Path, help="a bundle of English notes; otherwise a small one is trained")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="phistack-faults-") as folder:
         engine = arguments.engine or _small_engine(Path(folder))
+        if engine.suffix == ".zip":
+            shutil.unpack_archive(engine, Path(folder) / "unpacked")
+            engine = Path(folder) / "unpacked"
         print("\n".join(head("attack", "what came of it", "")))
         results = []
         for result in _attacks(arguments, engine.resolve(), Path(folder)):
