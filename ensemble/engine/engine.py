@@ -61,6 +61,7 @@ class Engine:
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
     :param language_gate: which notes it can read; otherwise those in its language.
     :param cascade: which submodels read only lines in doubt; otherwise all read everything.
+    :ivar known: the search for what the roster of the options says; `None` without a roster.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Engine:
         self.language_gate = language_gate or LanguageGate.of_language(space.settings.language)
         self.cascade = cascade
         self.options = EngineOptions()
+        self.known: KnownIdentifiers | None = None
         self.others: Mapping[str, Reads] = {}
 
     @property
@@ -143,18 +145,14 @@ class Engine:
         if engine.options.overruling:
             suited = engine.options.overruling.suited_to(self.label_set, self.language)
             engine.options = replace(engine.options, overruling=suited)
+        engine.known = None
+        if engine.options.roster is not None:
+            from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
+
+            engine.known = KnownIdentifiers(engine.options.roster, self.record_search)
         engine.others = self.others if others is None else others
         engine.steps  # noqa: B018  What cannot work is refused here.
         return engine
-
-    @property
-    def known(self) -> KnownIdentifiers | None:
-        """The search for what the roster says; nothing without a roster."""
-        if self.options.roster is None:
-            return None
-        from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
-
-        return KnownIdentifiers(self.options.roster, self.record_search)
 
     @property
     def record_search(self) -> RecordSearch:
@@ -166,10 +164,10 @@ class Engine:
     @property
     def steps(self) -> tuple[Step, ...]:
         """What happens to notes, in order."""
-        known, overruling = self.known, self.options.overruling
+        overruling = self.options.overruling
         return (
             *self.own_steps,
-            *([RosterSearch(known)] if known is not None else []),
+            *([RosterSearch(self.known)] if self.known is not None else []),
             *([Lists(overruling)] if overruling else []),
         )
 
