@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
@@ -72,8 +72,9 @@ class MergedRules:
         return cls(found, language)
 
     @classmethod
-    def structured(cls, labels: Sequence[str], language: str) -> Self:
-        """The patterns for structured text that find one of the labels."""
+    @cache
+    def structured(cls, labels: tuple[str, ...], language: str) -> Self:
+        """The patterns for structured text that find one of the labels; made ready once for all stackers."""
         found = ((pattern, _label_in(pattern, labels)) for pattern in structured_patterns())
         return cls(tuple(replace(p, labels={ANY_SET: label}) for p, label in found if label), language)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,14 +205,12 @@ class Stacker:
         self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
     ) -> list[list[Decision]]:
         """The decisions with the spans of rules where nothing is accepted."""
-        every = (self.rules_, self._structured if self.settings.structured_text else None)
-        for rules in filter(None, every):
+        every = [self.rules_] if self.rules_ is not None else []
+        if self.settings.structured_text:
+            every.append(MergedRules.structured(self.features_.labels, self.features_.language))
+        for rules in every:
             decisions = list(rules.merged(tables, decisions))
         return [*map(list, decisions)]
-
-    @cached_property
-    def _structured(self) -> MergedRules:
-        return MergedRules.structured(self.features_.labels, self.features_.language)
 
     def accepted(
         self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None

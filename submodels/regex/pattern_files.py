@@ -24,7 +24,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -148,15 +148,18 @@ def shipped_patterns(language: str) -> list[Pattern]:
     return [pattern for name in ("common", "structured", language) for pattern in _shipped(name)]
 
 
-def structured_patterns() -> list[Pattern]:
+def structured_patterns() -> tuple[Pattern, ...]:
     """The shipped patterns for structured text: HL7, DICOM, fields of JSON and XML, keys and values."""
     return _shipped("structured")
 
 
-def _shipped(name: str) -> list[Pattern]:
+@cache
+def _shipped(name: str) -> tuple[Pattern, ...]:
     # The language may be that of a bundle, which must not name a file elsewhere.
     file = _FOLDER / f"{name}.toml"
-    return parse_patterns(file.read_text(encoding="utf-8"), shipped=True) if name.isalpha() and file.is_file() else []
+    if not (name.isalpha() and file.is_file()):
+        return ()
+    return tuple(parse_patterns(file.read_text(encoding="utf-8"), shipped=True))
 
 
 def user_patterns(path: Path) -> list[Pattern]:
