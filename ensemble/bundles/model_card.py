@@ -5,6 +5,7 @@ The texts are in model_card.toml. A part without figures, as in bundles of older
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -15,6 +16,9 @@ from phistack.ensemble.bundles.reliability import reliability_of
 
 CALIBRATION_PICTURE = "calibration.svg"
 """The file with the reliability diagrams, beside the card."""
+
+_LONG_LIST = re.compile(r"^\w+ = \[\n(?: .*\n)*\]\n", re.M)
+"""A setting of many lines, such as the feature crosses of a CRF."""
 
 
 def model_card(manifest: Mapping[str, Any], settings: str = "") -> str:
@@ -52,7 +56,7 @@ def model_card(manifest: Mapping[str, Any], settings: str = "") -> str:
         calibration=calibration and _part("calibration", picture=CALIBRATION_PICTURE, rows=calibration),
         cascade=_part("cascade", **figures["cascade"]) if figures.get("cascade") else "",
         choices=choices and _part("choices", rows=choices),
-        settings=settings and _part("settings", toml=settings),
+        settings=settings and _part("settings", toml=_LONG_LIST.sub("", settings)),
     )
 
 

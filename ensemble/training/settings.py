@@ -56,6 +56,9 @@ _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
 _LATER_STACKING = ("rule_labels", "rules_file", "alone", "structured_text")
+_ITEM = r'(?:"[^"\n]*"|[\w.+-]+|\[[^\[\]\n]*\])'
+_SHORT_ARRAY = re.compile(rf"\[\n\s+((?:{_ITEM},\n\s+)*{_ITEM}),\n\s*\]")
+"""An array of names, numbers or arrays of one line, an item a line, as `tomli_w` writes it."""
 _MOST = 8
 """A stacker is trained for each subset of the submodels; each further submodel doubles their number."""
 _LONGEST = 100
@@ -206,7 +209,10 @@ class EngineSettings:
 
     def to_toml(self) -> str:
         """Every setting, as a file for `from_toml`."""
-        return tomli_w.dumps(_without_none(self.complete()))
+        toml = tomli_w.dumps(_without_none(self.complete()))
+        for _ in range(2):  # arrays, then arrays of these
+            toml = _SHORT_ARRAY.sub(lambda array: "[" + re.sub(r"\n\s+", " ", array[1]) + "]", toml)
+        return toml
 
     @property
     def digest(self) -> str:
