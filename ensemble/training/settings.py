@@ -171,7 +171,7 @@ class EngineSettings:
         if name not in LabelSet.names():
             return self
         adapted = {
-            key: submodel_class(kind_of(key, settings)).for_label_set(settings, name)
+            key: submodel_class(kind_of(key, settings)).adapted(settings, label_set=name)
             for key, settings in self.submodels.items()
         }
         return replace(self, submodels=adapted)
@@ -179,7 +179,7 @@ class EngineSettings:
     def with_patterns(self, path: Path) -> EngineSettings:
         """The same, with a user's own patterns; :raises SettingsError: if no submodel learns from patterns."""
         adapted = {
-            key: submodel_class(kind_of(key, settings)).for_patterns(settings, str(path))
+            key: submodel_class(kind_of(key, settings)).adapted(settings, patterns_file=str(path))
             for key, settings in self.submodels.items()
         }
         if adapted == self.submodels:

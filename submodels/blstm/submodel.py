@@ -32,7 +32,7 @@ from phistack.features.reporting import report
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import OUTSIDE, decode
 from phistack.features.writing import write_json
-from phistack.submodels.base import Candidate, HeadStart, LineMask, Submodel, saved_submodel
+from phistack.submodels.base import Candidate, LineMask, Pretraining, Submodel, saved_submodel
 from phistack.submodels.blstm.character_states import SentenceRun, states_in
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.inference import emissions_of
@@ -87,15 +87,15 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     costly: ClassVar[bool] = True
     start_: BlstmSubmodel | None = None
 
-    def head_start(self) -> HeadStart | None:
+    def pretraining(self) -> Pretraining | None:
         """Half as many epochs of pretraining on invented notes."""
         if not self.invented_notes:
             return None
         epochs = max(1, self.epochs // 2)
         changes = {"invented_notes": 0, "epochs": epochs, "development": 0.0, "half_precision": False}
-        return HeadStart(self.invented_notes, changes)
+        return Pretraining(self.invented_notes, changes)
 
-    def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
+    def warm_start(self, files: SavedFiles, space: FeatureSpace) -> None:
         """Begin with all but the tag layers of pretrained networks."""
         self.start_ = self.load(files, space)
 

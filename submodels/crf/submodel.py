@@ -32,7 +32,7 @@ from phistack.features.reporting import report
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import OUTSIDE
 from phistack.features.writing import write_json
-from phistack.submodels.base import Candidate, Submodel, Told, saved_submodel
+from phistack.submodels.base import Candidate, NoteProposals, Submodel, saved_submodel
 from phistack.submodels.chain.candidates import batches, propose
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.crf.crfsuite_file import read_weights
@@ -86,11 +86,11 @@ class CrfSubmodel(CrfSettings, Submodel):
         """The spans of each note's best path, and the other probable ones."""
         return self._proposed(tables)
 
-    def tell(self, tables: Sequence[FeatureTable]) -> list[Told]:
+    def proposals(self, tables: Sequence[FeatureTable]) -> list[NoteProposals]:
         """The same, with the probability of further PHI in each line."""
         is_phi = np.empty(sum(map(len, tables)))
         notes = np.split(is_phi, np.cumsum([len(table) for table in tables])[:-1])
-        return [Told.of(*note) for note in zip(tables, self._proposed(tables, is_phi), notes, strict=False)]
+        return [NoteProposals.of(*note) for note in zip(tables, self._proposed(tables, is_phi), notes, strict=False)]
 
     def _proposed(self, tables: Sequence[FeatureTable], is_phi: Floats | None = None) -> list[list[Candidate]]:
         found: list[list[Candidate]] = []

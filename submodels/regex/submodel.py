@@ -118,11 +118,6 @@ class RegexSubmodel(Submodel):
             if not 0 <= (value := getattr(self, setting)) <= 1:
                 raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
 
-    @classmethod
-    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """The settings with a user's patterns, in place of those that a settings file named."""
-        return {**settings, "patterns_file": path}
-
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn label and precision of every pattern; `seed` changes nothing.
 
