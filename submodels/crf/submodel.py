@@ -15,7 +15,6 @@ import logging
 import math
 import re
 from collections.abc import Callable, Sequence
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -215,8 +214,10 @@ class CrfSubmodel(CrfSettings, Submodel):
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
         weights = read_weights(model)
         try:
-            pairs = [(int(number), int(value)) for number, value in (name.split(":") for name in weights.attributes)]
-            attributes = np.fromiter(chain.from_iterable(pairs), np.int64).reshape(-1, 2)
+            if any(name.count(":") != 1 for name in weights.attributes):
+                raise ValueError("not a template and a value")
+            pairs = ":".join(weights.attributes).split(":") if weights.attributes else []
+            attributes = np.fromiter(map(int, pairs), np.int64, len(pairs)).reshape(-1, 2)
         except (ValueError, OverflowError):
             raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
