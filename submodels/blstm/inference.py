@@ -161,7 +161,7 @@ def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integer
 
 
 def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
-    """An LSTM over rows of a batch; see `keras_layers` for its equations.
+    """An LSTM over rows of a batch; see `network.lstm` for its equations.
 
     A sigmoid is computed as `0.5 + 0.5 * tanh(x / 2)`, which never overflows; for it all weights must be `halved`.
 
