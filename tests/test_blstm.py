@@ -24,8 +24,7 @@ from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.keras_training import load_keras, padded_batch
-from phistack.submodels.blstm.network_input import NetworkInput, blocks_of
-from phistack.submodels.blstm.rows import EncodedNote, batches_of, rows_of
+from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, batches_of, blocks_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
 from tests.invented_names import NAMES

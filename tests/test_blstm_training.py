@@ -10,11 +10,11 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
 from phistack.features.saved_files import SavedFiles
+from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.rows import EncodedNote, batches_of
 from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.training import EasyRows, NumpyTrainer
-from phistack.submodels.blstm.word_prediction import WordPrediction
 
 UNITS = 3
 TINY: dict[str, Any] = {

@@ -19,8 +19,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from phistack.submodels.blstm.layers import PREDICTIONS, WordPrediction
 from phistack.submodels.blstm.weights import CHARACTERS, InitialValues, NetworkSizes, first_weights
-from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 
 class TaggingNetwork:
@@ -158,7 +158,7 @@ def lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
 
     The equations (Hochreiter and Schmidhuber 1997), of a token x and the state h and cell c before it:
 
-        input gate, candidate, forget gate, output gate = [x, h] kernel + bias    through sigmoid, tanh, sigmoid, sigmoid
+        input gate, candidate, forget gate, output gate = [x, h] kernel + bias, through sigmoid, tanh, sigmoid, sigmoid
         c' = forget gate * c + input gate * candidate
         h' = output gate * tanh(c')
 

@@ -33,11 +33,9 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import OUTSIDE, decode
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, LineMask, Pretraining, Submodel, saved_submodel
-from phistack.submodels.blstm.character_states import SentenceRun, states_in
 from phistack.submodels.blstm.encoder import Encoder
-from phistack.submodels.blstm.inference import emissions_of
-from phistack.submodels.blstm.network_input import blocks_of
-from phistack.submodels.blstm.rows import EncodedNote, Excerpt
+from phistack.submodels.blstm.inference import SentenceRun, emissions_of, states_in
+from phistack.submodels.blstm.rows import EncodedNote, Excerpt, blocks_of
 from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from phistack.submodels.blstm.weights import (

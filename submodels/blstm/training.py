@@ -22,13 +22,13 @@ from phistack.features.arrays import Floats, Integers32
 from phistack.features.reporting import report
 from phistack.submodels.blstm.encoder import UNKNOWN
 from phistack.submodels.blstm.gradients import FlatBatch, loss_and_gradients
+from phistack.submodels.blstm.layers import PREDICTIONS, WordPrediction
 from phistack.submodels.blstm.mention_replacement import Mentions
 from phistack.submodels.blstm.optimisers import Adam, Sgd
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange, batches_of, rows_of
 from phistack.submodels.blstm.schedules import EarlyStopping, Rates
 from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.weights import InitialValues, NetworkSizes, NetworkWeights, first_weights
-from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 _LOG = logging.getLogger("phistack")
 
