@@ -12,9 +12,8 @@ from phistack.features.errors import SettingsError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.rows import EncodedNote, batches_of
-from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.training import EasyRows, NumpyTrainer
+from phistack.submodels.blstm.training import EarlyStopping, EasyRows, NumpyTrainer, f1_of, held_back
 
 UNITS = 3
 TINY: dict[str, Any] = {

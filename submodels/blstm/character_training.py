@@ -24,9 +24,8 @@ from phistack.features.reporting import report
 from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
-from phistack.submodels.blstm.optimisers import Adam
+from phistack.submodels.blstm.optimisers import Adam, Rates
 from phistack.submodels.blstm.rows import TokenRange, batches_of
-from phistack.submodels.blstm.schedules import Rates
 from phistack.submodels.blstm.weights import random_weights
 from phistack.submodels.chain.lines import Lines
 
