@@ -53,7 +53,7 @@ def test_the_network_is_judged_on_notes_that_it_never_read(
         judged.append([table.document.id for table in notes])
         return 1.0 / len(judged)
 
-    monkeypatch.setattr("phistack.submodels.blstm.submodel.f1_of", watched)
+    monkeypatch.setattr("phistack.submodels.blstm.training.f1_of", watched)
     model = BlstmSubmodel(**{**TINY, "epochs": 9}, development=0.2, patience=3).fit(tables, seed=1)
     assert len(judged) == 4, "the first epoch is the best, and three follow"
     words = {table.document.id: {word.lower() for word in table.words if word.isalpha()} for table in tables}
@@ -92,7 +92,12 @@ def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: l
 def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, tables: list[FeatureTable]) -> None:
     rates: list[float] = []
     step = NumpyTrainer.step
-    monkeypatch.setattr(NumpyTrainer, "step", lambda self, s, g: (rates.append(s.rate), step(self, s, g))[1])
+
+    def watched(trainer: NumpyTrainer, *batch: Any, rate: float, kept: float) -> Any:
+        rates.append(rate)
+        return step(trainer, *batch, rate=rate, kept=kept)
+
+    monkeypatch.setattr(NumpyTrainer, "step", watched)
     BlstmSubmodel(**{**TINY, "epochs": 3}, schedule="constant", decay=0.5).fit(tables)
     assert list(dict.fromkeys(rates)) == pytest.approx([0.02, 0.01, 0.005])
 
