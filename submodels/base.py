@@ -29,9 +29,8 @@ from phistack.features.columns.lines import line_bounds, lines_touched, tokens_t
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Span
-from phistack.features.errors import PackageError, SettingsError
+from phistack.features.errors import PackageError, SettingsError, did_you_mean
 from phistack.features.saved_files import SavedFiles, same_type
-from phistack.features.suggestions import did_you_mean
 from phistack.submodels.registry import KINDS, newest, usual_name
 
 KIND = "kind"

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from phistack.features.arrays import Floats, Integers32
-from phistack.features.errors import TrainingError
-from phistack.features.extras import need
+from phistack.features.errors import TrainingError, need
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
 from phistack.submodels.blstm.training import TrainingPlan
 from phistack.submodels.blstm.weights import InitialValues, NetworkWeights

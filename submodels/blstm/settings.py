@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.errors import SettingsError
-from phistack.features.extras import need
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, need, no_such
 from phistack.features.tags import SCHEMES
 from phistack.submodels.base import refuse_beyond
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.tags import SCHEMES
 from phistack.submodels.base import refuse_beyond
 from phistack.submodels.crf.templates import TEMPLATES, Cross, named_crosses

@@ -19,10 +19,9 @@ from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 from weakref import WeakKeyDictionary
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.counting import most_frequent
 from phistack.features.documents import Document, Span
 from phistack.features.errors import LabelError, SettingsError, TrainingError
-from phistack.features.labels import LabelSet
+from phistack.features.labels import LabelSet, most_frequent
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel

@@ -12,10 +12,9 @@ from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns import annotators
-from phistack.features.columns.annotators import installed_tagger
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.taggers import NltkEntities
+from phistack.features.columns.taggers import NltkEntities, installed_tagger
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import MissingResourceError, SettingsError
 from phistack.features.labels import LabelSet
