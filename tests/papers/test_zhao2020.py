@@ -21,7 +21,7 @@ from phistack.features.errors import BundleError, SettingsError
 from phistack.features.saved_files import SavedFiles
 from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import new_submodel
-from phistack.submodels.blstm.schedules import Rates
+from phistack.submodels.blstm.optimisers import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import named_crosses, read_crosses
