@@ -19,7 +19,6 @@ the same form, with the mappings into its set:
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,10 +30,12 @@ import msgspec
 
 from phistack.features.errors import LabelError, did_you_mean, no_such
 from phistack.features.files import file_named, read_toml
+from phistack.features.registry import packaged_table
 from phistack.features.shown import hashed
 
 _TABLES = resources.files("phistack.features") / "label_sets"
 _Name = TypeVar("_Name", bound=str)
+_TOML = ".toml"
 _LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
 
 
@@ -73,7 +74,7 @@ class LabelSet:
 
         :raises LabelError: if there is no such set, or the file cannot be used.
         """
-        return cls._of_table(Path(given).stem, _own_table(given)) if _is_file(given) else cls.named(given)
+        return cls._of_table(Path(given).stem, _own_table(given)) if given.endswith(_TOML) else cls.named(given)
 
     @classmethod
     def named(cls, name: str) -> LabelSet:
@@ -91,8 +92,8 @@ class LabelSet:
     @staticmethod
     def names() -> tuple[str, ...]:
         """The label sets that phistack ships."""
-        files = (entry.name for entry in _TABLES.iterdir())
-        return tuple(sorted(f.removesuffix(".toml") for f in files if f.endswith(".toml") and f != "mappings.toml"))
+        names = {entry.name.removesuffix(_TOML) for entry in _TABLES.iterdir() if entry.name.endswith(_TOML)}
+        return tuple(sorted(names - {"mappings"}))
 
     @classmethod
     def recognised(cls) -> tuple[str, ...]:
@@ -130,14 +131,8 @@ def most_frequent(counts: Mapping[_Name, int]) -> _Name:
 
 
 @cache
-def _mappings() -> dict[str, dict[str, dict[str, str]]]:
-    """All mappings between shipped sets."""
-    return tomllib.loads((_TABLES / "mappings.toml").read_text(encoding="utf-8"))
-
-
-@cache
 def _shipped(name: str) -> _LabelFile:
-    return msgspec.convert(tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8")), _LabelFile)
+    return msgspec.convert(packaged_table("phistack.features", f"label_sets/{name}.toml"), _LabelFile)
 
 
 def is_label(label: str) -> bool:
@@ -153,42 +148,33 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
     :returns: source label -> target label, for every label of the source.
     :raises LabelError: if there is no such table.
     """
-    if _is_file(target):
+    if target.endswith(_TOML):
         own = _own_table(target).mappings
         if source not in own:
             raise LabelError(
                 f"there is no mapping from the label set {source} in {target}; add a table [from.{source}]"
             )
         return own[source]
-    tables = _mappings()
+    mappings = packaged_table("phistack.features", "label_sets/mappings.toml").get(source, {})
     try:
-        mapping: dict[str, str] = tables[source][target]
+        mapping: dict[str, str] = mappings[target]
     except KeyError:
-        near, known = did_you_mean(target, tables.get(source, ())), " or ".join(tables.get(source, ()))
+        near, known = did_you_mean(target, mappings), " or ".join(mappings)
         instead = f"map to {known}" if known else "rename the labels in the corpus"
         raise LabelError(f"there is no mapping from the label set {source} to {target}{near}; {instead}") from None
     return mapping
-
-
-def _is_file(given: str) -> bool:
-    return given.endswith(".toml")
 
 
 def _own_table(path: str) -> _LabelFile:
     """A user's file, checked; :raises LabelError: naming the file and what is wrong in it."""
     with file_named("the label set file", Path(path), LabelError):
         table = msgspec.convert(read_toml(Path(path)), _LabelFile)
-        _check(table, Path(path).stem)
+        targets = {label for mapping in table.mappings.values() for label in mapping.values()}
+        bad = sorted(label for label in table.types if not is_label(label)) or sorted(targets - table.types.keys())
+        if bad:
+            raise LabelError(f"{bad[0][:64]!a} is no label of it: a letter, then letters, digits and _ . : / + -")
+        if not table.types:
+            raise LabelError("it has no [types]")
+        if Path(path).stem in LabelSet.names():
+            raise LabelError("a shipped label set has its name; rename the file")
     return table
-
-
-def _check(table: _LabelFile, name: str) -> None:
-    """Check a user's label set; :raises LabelError: saying what is wrong."""
-    targets = {label for mapping in table.mappings.values() for label in mapping.values()}
-    bad = sorted(label for label in table.types if not is_label(label)) or sorted(targets - table.types.keys())
-    if bad:
-        raise LabelError(f"{bad[0][:64]!a} is no label of it: a letter, then letters, digits and _ . : / + -")
-    if not table.types:
-        raise LabelError("it has no [types]")
-    if name in LabelSet.names():
-        raise LabelError("a shipped label set has its name; rename the file")

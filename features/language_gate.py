@@ -116,8 +116,7 @@ class LanguageGate:
         """Why the engine cannot read most of a note, without a word of it; empty if it can."""
         plain = plain_text(text, html=self.html)
         passages = self.passages(plain)
-        is_unread = mostly_in(plain, passages)
-        return self.not_text(text) or (self.reason(passages) if is_unread else "")
+        return self.not_text(text) or (self.reason(passages) if mostly_in(plain, passages) else "")
 
     def save(self, folder: Path) -> None:
         """Write `language_gate.json`."""
@@ -151,12 +150,12 @@ def languages_of(texts: Iterable[str], likely: Collection[str]) -> Counter[str]:
         says which engine reads each, as languages of one engine need not be distinguished.
     :returns: counts, without the texts that show no language.
     """
-    return Counter(filter(None, (_language(plain_text(text), likely) for text in texts)))
-
-
-def _language(text: str, likely: Collection[str]) -> str:
-    script, share = foreign_letters(text, (LATIN,))
-    return script if share > _LEAST_FOREIGN else language_near(text, likely, _LEAST_DISTANCE)
+    counts: Counter[str] = Counter()
+    for text in map(plain_text, texts):
+        script, share = foreign_letters(text, (LATIN,))
+        counts[script if share > _LEAST_FOREIGN else language_near(text, likely, _LEAST_DISTANCE)] += 1
+    del counts[""]
+    return counts
 
 
 def _common_scripts(texts: Sequence[str]) -> set[str]:

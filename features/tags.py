@@ -35,9 +35,7 @@ class Scheme:
 
     def prefixes(self, n_tokens: int) -> list[str]:
         """The prefixes of a span of `n_tokens` tokens."""
-        if n_tokens == 1:
-            return [self.single]
-        return [self.begin, *[self.inside] * (n_tokens - 2), self.end]
+        return [self.begin, *[self.inside] * (n_tokens - 2), self.end] if n_tokens > 1 else [self.single]
 
     def opens(self, prefix: str) -> bool:
         """Whether a tag with this prefix begins a span."""

@@ -85,7 +85,7 @@ def test_other_settings_are_refused(pos: str, ner: str) -> None:
 def test_nltk_tags_english(monkeypatch: pytest.MonkeyPatch) -> None:
     nltk_data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
-    tags = NltkAnnotator().columns(WORDS, SENTENCES)["pos"]
+    tags = NltkAnnotator().tags(WORDS, SENTENCES)
     assert tags == ["PRP", "VBD", "NNP", ".", "NNP", "VBD"]
 
 
@@ -103,7 +103,7 @@ def test_absent_data_is_one_sentence_with_the_command(tmp_path: Path, monkeypatc
     nltk_data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(nltk_data, "path", [str(tmp_path)])
     with pytest.raises(MissingResourceError) as caught:
-        NltkAnnotator().columns(WORDS, SENTENCES)
+        NltkAnnotator().tags(WORDS, SENTENCES)
     assert "python -m nltk.downloader averaged_perceptron_tagger_eng" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -113,7 +113,7 @@ def test_absent_data_of_the_chunker_is_one_sentence_with_the_command(monkeypatch
     nltk_data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
     with pytest.raises(MissingResourceError) as caught:
-        NltkEntities().columns(WORDS, SENTENCES)
+        NltkEntities().tags(WORDS, SENTENCES)
     assert "python -m nltk.downloader averaged_perceptron_tagger_eng maxent_ne_chunker_tab words" in str(caught.value)
     assert "\n" not in str(caught.value) and 'ner = ""' in str(caught.value)
 
@@ -125,7 +125,7 @@ def test_each_token_of_an_entity_has_its_type(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(nltk.data, "path", [str(NLTK_DATA)])
     monkeypatch.setattr("nltk.chunk.ne_chunker", lambda: nltk.RegexpParser("PERSON: {<NNP>+}"))
     sentences = np.array([0, 0, 4, 6], dtype=np.int32)
-    assert NltkEntities().columns(WORDS, sentences) == {"ner": ["O", "O", "PERSON", "O", "PERSON", "O"]}
+    assert NltkEntities().tags(WORDS, sentences) == ["O", "O", "PERSON", "O", "PERSON", "O"]
 
 
 @pytest.mark.parametrize("column", ["pos", "ner"])
@@ -154,20 +154,20 @@ def test_a_server_tags_the_given_tokens(server: tuple[str, dict[str, Answer]], c
 
     answer["to"] = remember
     annotator = CoreNlpAnnotator(url, column)
-    assert annotator.columns(WORDS, SENTENCES) == {column: tags}
+    assert annotator.tags(WORDS, SENTENCES) == tags
     assert asked == ["She saw Ann .", "Bo left"]
     close_connections(annotator)
 
 
 def test_no_sentence_asks_nothing() -> None:
-    assert CoreNlpAnnotator("http://127.0.0.1:9", "pos").columns([], np.zeros(1, dtype=np.int32)) == {"pos": []}
+    assert CoreNlpAnnotator("http://127.0.0.1:9", "pos").tags([], np.zeros(1, dtype=np.int32)) == []
 
 
 def test_a_token_that_the_server_cuts_gets_the_tag_of_its_first_part(server: tuple[str, dict[str, Answer]]) -> None:
     url, answer = server
     answer["to"] = lambda sentence: {"sentences": [{"tokens": [token(c) for c in sentence if c != " "]}]}
     annotator = CoreNlpAnnotator(url, "pos")
-    assert annotator.columns(["Ann", "left"], np.array([0, 2], dtype=np.int32)) == {"pos": ["NNP", "X"]}
+    assert annotator.tags(["Ann", "left"], np.array([0, 2], dtype=np.int32)) == ["NNP", "X"]
     close_connections(annotator)
 
 
@@ -179,7 +179,7 @@ def test_an_answer_that_does_not_fit_is_an_error(server: tuple[str, dict[str, An
     answer["to"] = lambda sentence: reply
     annotator = CoreNlpAnnotator(url, "pos")
     with pytest.raises(MissingResourceError) as caught:
-        annotator.columns(["secretname", "left"], np.array([0, 2], dtype=np.int32))
+        annotator.tags(["secretname", "left"], np.array([0, 2], dtype=np.int32))
     assert "secretname" not in str(caught.value)
     close_connections(annotator)
 
@@ -188,4 +188,4 @@ def test_a_server_that_is_not_there_is_one_sentence_with_the_command(monkeypatch
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     annotator = CoreNlpAnnotator("http://127.0.0.1:9", "ner")
     with pytest.raises(MissingResourceError, match="StanfordCoreNLPServer"):
-        annotator.columns(WORDS, SENTENCES)
+        annotator.tags(WORDS, SENTENCES)

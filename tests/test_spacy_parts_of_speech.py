@@ -119,7 +119,7 @@ def test_a_pipeline_that_does_not_tag_is_one_sentence_and_no_empty_column(
     spacy.blank("nl").to_disk(tmp_path / "blank")
     annotator = SpacyAnnotator(str(tmp_path / "blank"), column)
     with pytest.raises(MissingResourceError, match=f"does not tag {what}; name one that does") as caught:
-        annotator.columns(["Jan", "kwam"], np.array([0, 2], dtype=np.int32))
+        annotator.tags(["Jan", "kwam"], np.array([0, 2], dtype=np.int32))
     assert "Jan" not in str(caught.value) and "\n" not in str(caught.value)
 
 

@@ -10,11 +10,10 @@ nothing. Case and accents are ignored: `Jose` matches `José`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module, resources
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -25,6 +24,7 @@ from phistack.features.columns.vocabulary import Coded
 from phistack.features.columns.word_columns import NONE
 from phistack.features.errors import BundleError
 from phistack.features.letters import without_accents
+from phistack.features.registry import packaged_table
 from phistack.features.tokens import Tokeniser
 
 LOCALES: Mapping[str, tuple[str, ...]] = {
@@ -105,7 +105,8 @@ class Gazetteers:
         """The lists of a language, as an ISO 639-1 code; empty for an unknown language."""
         locales = LOCALES.get(language, ())
         names = {column: _from_faker(column, locales) for column in FAKER_TABLES}
-        found = names | _from_babel(language) | {"relative": _relatives(language)}
+        relatives = packaged_table("phistack.features.columns", "relatives.toml").get(language, "")
+        found = names | _from_babel(language) | {"relative": str(relatives).split()}
         return cls({column: _entries(entries) for column, entries in found.items()})
 
     def column(self, name: str, layout: Layout) -> Coded:
@@ -171,11 +172,6 @@ def _entries(names: Iterable[str]) -> frozenset[Entry]:
         if len(folded) >= _SHORTEST and any(map(str.isalpha, folded)) and folded not in too_common:
             found.add(entry)
     return frozenset(found)
-
-
-def _relatives(language: str) -> list[str]:
-    table = tomllib.loads((resources.files("phistack.features.columns") / "relatives.toml").read_text(encoding="utf-8"))
-    return str(table.get(language, "")).split()
 
 
 def _from_faker(column: str, locales: Iterable[str]) -> Iterator[str]:

@@ -161,24 +161,16 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(map(fold, _listed(name)))
 
 
+@cache
 def _listed(name: str) -> list[str]:
     table = packaged_table("phistack.features.columns", "on_request.toml")[name]
     return [word for line in table.values() for word in line.split()]
 
 
-@cache
-def _zip_ranges() -> tuple[tuple[str, str], ...]:
-    """The first and last code of each range; all have five digits, so they compare as strings."""
-    return tuple((found[:_ZIP_LENGTH], found[-_ZIP_LENGTH:]) for found in _listed("zip"))
-
-
 def _zip(word: str) -> str:
+    # A range is its first and last code; all have five digits, so they compare as strings.
     is_code = len(word) == _ZIP_LENGTH and word.isascii() and word.isdecimal()
-    return "1" if is_code and any(first <= word <= last for first, last in _zip_ranges()) else NONE
-
-
-def _honorific(word: str) -> str:
-    return "1" if fold(word) in _words("honorifics") else NONE
+    return "1" if is_code and any(r[:_ZIP_LENGTH] <= word <= r[-_ZIP_LENGTH:] for r in _listed("zip")) else NONE
 
 
 def _hospital(word: str) -> str:
@@ -190,7 +182,7 @@ def _hospital(word: str) -> str:
     return "kind" if is_kind else NONE
 
 
-HONORIFIC = WordColumn("gazetteers", _honorific)
+HONORIFIC = WordColumn("gazetteers", lambda word: "1" if fold(word) in _words("honorifics") else NONE)
 HOSPITAL = WordColumn("gazetteers", _hospital)
 ZIP = WordColumn("gazetteers", _zip)
 
@@ -247,14 +239,12 @@ def _codes(patterns: _LooksLike, layout: Layout) -> Coded:
     for number, text in enumerate(layout.texts):
         starts, ends = layout.offsets(number)
         for value, pattern in reversed(patterns):
-            for match in _compiled(pattern).finditer(text):
+            for match in re.finditer(pattern, text):
                 begin, end = np.searchsorted(ends, match.start(), "right"), np.searchsorted(starts, match.end(), "left")
                 codes[first + begin : first + end] = values.index(value)
         first += len(starts)
     return codes, values
 
-
-_compiled = cache(re.compile)
 
 NUMBER_PATTERN = LayoutColumn("orthography", partial(_codes, _NUMBERS))
 REGEX_HIT = LayoutColumn("orthography", partial(_codes, _ADDRESSES))

@@ -267,15 +267,9 @@ class Layout:
         return np.concatenate([*starts, self.bounds[-1:]], dtype=np.int32)
 
     @cached_property
-    def opens_piece(self) -> NDArray[np.bool_]:
-        """Whether the token is the first of a stretch without white space."""
-        opens: NDArray[np.bool_] = self.opens_note | (self.space > 0)
-        return opens
-
-    @cached_property
     def pieces(self) -> Integers32:
         """The first token of each stretch without white space, then the number of tokens: `(n_pieces + 1,)`."""
-        return np.append(np.flatnonzero(self.opens_piece), len(self)).astype(np.int32)
+        return np.append(np.flatnonzero(self.opens_note | (self.space > 0)), len(self)).astype(np.int32)
 
     def mapped_pieces(self, question: str, function: Callable[[str], str]) -> Coded:
         """The string result of a function for the stretch without white space around the token."""

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from phistack.features.arrays import Integers32
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.vocabulary import Coded
 from phistack.features.columns.word_columns import NONE, shape, short_shape
@@ -36,46 +37,6 @@ def _where(condition: NDArray[np.bool_], coded: Coded) -> Coded:
     return np.where(condition, codes + 1, 0), [NONE, *strings]
 
 
-def _flag(condition: NDArray[np.bool_]) -> Coded:
-    return condition.astype(np.int32), [NONE, "1"]
-
-
-def _key_distance(layout: Layout) -> Coded:
-    return _where(layout.key_distance > 0, _steps(layout.key_distance, 1, 2, 3, 4, 6, 10, 20))
-
-
-def _line_start(layout: Layout) -> Coded:
-    return _where(layout.opens_line, layout.mapped_words("short shape", short_shape))
-
-
-def _line_end(layout: Layout) -> Coded:
-    return _flag(np.append(layout.opens_line[1:], True)[: len(layout)])
-
-
-def _line_from_start(layout: Layout) -> Coded:
-    first_line = layout.line[layout.bounds[:-1][layout.note]]
-    return _steps(layout.line - first_line, 1, 2, 3, 5, 8, 13, 20)
-
-
-def _line_from_end(layout: Layout) -> Coded:
-    last_line = layout.line[layout.bounds[1:][layout.note] - 1]
-    return _steps(last_line - layout.line, 1, 2, 3, 5, 8)
-
-
-def _line_length(layout: Layout) -> Coded:
-    return _steps(layout.spread(np.diff(layout.lines), layout.lines), 2, 4, 8, 16, 32, 64)
-
-
-def _document_position(layout: Layout) -> Coded:
-    length = layout.spread(np.diff(layout.bounds), layout.bounds)
-    return 10 * layout.since(layout.bounds) // length, list("0123456789")
-
-
-def _sentence_length(layout: Layout) -> Coded:
-    lengths = np.diff(layout.sentences)
-    return _steps(layout.spread(lengths, layout.sentences), 2, 4, 8, 12, 16, 24, 32, 48)
-
-
 def _end_mark(layout: Layout) -> Coded:
     marks = layout.of_words("end mark", lambda words: (_END_MARKS.find(word) + 1 for word in words))
     return layout.spread(marks[layout.sentences[1:] - 1], layout.sentences), [NONE, *_END_MARKS]
@@ -91,22 +52,10 @@ def _unmatched_bracket(layout: Layout) -> Coded:
     return layout.spread(unmatched, layout.sentences), [NONE, "1"]
 
 
-def _piece_shape(layout: Layout) -> Coded:
-    """The shape of the stretch without white space around the token, less the punctuation at its ends.
-
-    `22-10-04,` gives `00-00-00` to each of its tokens; a stretch of more than 16 characters gives its short shape.
-    """
-    return layout.mapped_pieces("shape", _shape_of_piece)
-
-
 def _shape_of_piece(piece: str) -> str:
+    """The shape of a stretch without the punctuation at its ends: `00-00-00` for `22-10-04,`; a long one's is short."""
     piece = piece.strip(".,;:()[]\"'«»")
     return shape(piece) if len(piece) <= 16 else short_shape(piece)[:16]
-
-
-def _place_in_piece(layout: Layout) -> Coded:
-    """The number of tokens before the token in its stretch without white space, up to 6."""
-    return _steps(layout.since(layout.pieces), *range(1, 7))
 
 
 def _word_piece(layout: Layout) -> Coded:
@@ -146,23 +95,35 @@ def _may_identify(word: str) -> bool:
     return (len(word) > 2 and word[0].isupper()) or (len(word) > 3 and word.isdecimal())
 
 
+def _of(stretches: Callable[[Layout], Integers32], *bounds: int) -> Callable[[Layout], Coded]:
+    """The column of the length in tokens of the stretch around the token, in steps."""
+    return lambda layout: _steps(layout.spread(np.diff(stretches(layout)), stretches(layout)), *bounds)
+
+
 LAYOUT_COLUMNS: Mapping[str, Callable[[Layout], Coded]] = {
     "key": lambda layout: layout.keys,
-    "key_distance": _key_distance,
+    "key_distance": lambda layout: _where(layout.key_distance > 0, _steps(layout.key_distance, 1, 2, 3, 4, 6, 10, 20)),
     "key_in_document": _key_in_document,
     "section": lambda layout: layout.headers,
-    "line_start": _line_start,
-    "line_end": _line_end,
+    "line_start": lambda layout: _where(layout.opens_line, layout.mapped_words("short shape", short_shape)),
+    "line_end": lambda layout: (np.append(layout.opens_line[1:], True)[: len(layout)].astype(np.int32), [NONE, "1"]),
     "line_position": lambda layout: _steps(layout.since(layout.lines), 1, 2, 3, 5, 8, 13),
-    "line_from_start": _line_from_start,
-    "line_from_end": _line_from_end,
-    "line_length": _line_length,
+    "line_from_start": lambda layout: _steps(
+        layout.line - layout.line[layout.bounds[:-1][layout.note]], 1, 2, 3, 5, 8, 13, 20
+    ),
+    "line_from_end": lambda layout: _steps(
+        layout.line[layout.bounds[1:][layout.note] - 1] - layout.line, 1, 2, 3, 5, 8
+    ),
+    "line_length": _of(lambda layout: layout.lines, 2, 4, 8, 16, 32, 64),
     "space_before": lambda layout: (layout.space, [NONE, "blank", "wide", "line"]),
-    "piece_shape": _piece_shape,
-    "place_in_piece": _place_in_piece,
+    "piece_shape": lambda layout: layout.mapped_pieces("shape", _shape_of_piece),
+    "place_in_piece": lambda layout: _steps(layout.since(layout.pieces), *range(1, 7)),
     "word_piece": _word_piece,
-    "document_position": _document_position,
-    "sentence_length": _sentence_length,
+    "document_position": lambda layout: (
+        10 * layout.since(layout.bounds) // layout.spread(np.diff(layout.bounds), layout.bounds),
+        list("0123456789"),
+    ),
+    "sentence_length": _of(lambda layout: layout.sentences, 2, 4, 8, 12, 16, 24, 32, 48),
     "end_mark": _end_mark,
     "unmatched_bracket": _unmatched_bracket,
     "times_in_document": _times_in_document,

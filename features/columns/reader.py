@@ -106,7 +106,7 @@ class ColumnReader:
             return column.ids(name, layout, vocabulary)
         annotator = next(annotator for annotator in self._annotators if annotator.column == name)
         tags = Distinct()
-        codes = tags.numbers(annotator.columns(layout.words, layout.sentences)[name])
+        codes = tags.numbers(annotator.tags(layout.words, layout.sentences))
         return vocabulary.ids(codes, tags.strings)
 
 

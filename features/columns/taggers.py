@@ -62,8 +62,8 @@ class Annotator(Protocol):
         """The only language that it supports; empty for several, or if unknown."""
         ...
 
-    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
-        """Column -> the value of each token.
+    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
+        """The value of each token.
 
         :param words: the tokens' text, `n_tokens` of them.
         :param sentences: index of the first token of each sentence, then `n_tokens`: shape `(n_sentences + 1,)`.
@@ -97,10 +97,9 @@ class NltkAnnotator:
             ) from None
         return lambda sentences: [tagger.tag(sentence) for sentence in sentences]
 
-    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
-        """The column `pos`; see `Annotator.columns`."""
-        tagged_sentences = self._tag_sentences(_cut(words, sentences))
-        return {"pos": [tag for tagged in tagged_sentences for _, tag in tagged]}
+    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
+        """The parts of speech; see `Annotator.tags`."""
+        return [tag for tagged in self._tag_sentences(_cut(words, sentences)) for _, tag in tagged]
 
 
 @dataclass(frozen=True)
@@ -114,22 +113,19 @@ class NltkEntities:
     language: ClassVar[str] = "en"
     tagger: NltkAnnotator = field(default_factory=NltkAnnotator)
 
-    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
-        """The column `ner`; see `Annotator.columns`."""
-        tags = self.tagger.columns(words, sentences)["pos"]
+    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
+        """The named entities; see `Annotator.tags`."""
+        tags = self.tagger.tags(words, sentences)
         tagged = [list(zip(words[a:b], tags[a:b], strict=True)) for a, b in pairwise(sentences.tolist())]
         try:
-            return {"ner": [entity for sentence in tagged if sentence for entity in self._entities(sentence)]}
+            parts = [part for sentence in tagged if sentence for part in self._chunker.parse(sentence)]
         except (LookupError, OSError):
             raise MissingResourceError(
                 f"the data of the named-entity chunker is missing; get it with: python -m nltk.downloader {_TAGGER} "
                 f"{_CHUNKER} words ({WITHOUT.format('ner')})"
             ) from None
-
-    def _entities(self, sentence: list[tuple[str, str]]) -> list[str]:
-        parts = self._chunker.parse(sentence)
         entities = (["O"] if isinstance(part, tuple) else [str(part.label())] * len(part) for part in parts)
-        return [entity for part in entities for entity in part]
+        return [entity for of_part in entities for entity in of_part]
 
     @cached_property
     def _chunker(self) -> Any:
@@ -164,16 +160,16 @@ class CoreNlpAnnotator:
             ) from None
         return tag
 
-    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
-        """The column of the server's tags; see `Annotator.columns`."""
+    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
+        """The server's tags; see `Annotator.tags`."""
         cut = _cut(words, sentences)
         answers = self._ask(cut) if cut else []
-        return {self.column: [tag for pair in zip(cut, answers, strict=True) for tag in self._fit(*pair)]}
+        return [tag for pair in zip(cut, answers, strict=True) for tag in self._fit(*pair)]
 
     def _ask(self, sentences: list[list[str]]) -> list[list[tuple[str, str]]]:
-        tag_sentences = self._tag_sentences
+        tag = self._tag_sentences
         try:
-            return [list(tagged) for tagged in tag_sentences(sentences)]
+            return [list(tagged) for tagged in tag(sentences)]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise MissingResourceError(
                 f"the CoreNLP server at {self.url} gave no proper answer ({type(error).__name__}); "
@@ -233,17 +229,17 @@ class SpacyAnnotator:
                 f"the pipeline {self.pipeline} of spaCy is not installed; {remedy} ({WITHOUT.format(self.column)})"
             ) from None
 
-    def columns(self, words: Sequence[str], sentences: Integers32) -> dict[str, list[str]]:
-        """The column of the pipeline's tags for our tokens; see `Annotator.columns`."""
+    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
+        """The pipeline's tags for our tokens; see `Annotator.tags`."""
         language = self._loaded
         from spacy.tokens import Doc
 
         docs = (Doc(language.vocab, words=cut) for cut in _cut(words, sentences) if cut)
         # These take most of the time, and parts of speech do not need them.
         disabled = ("parser", "ner", "lemmatizer") if self.column == "pos" else ()
-        return {self.column: [tag for doc in language.pipe(docs, disable=disabled) for tag in self._tags(doc)]}
+        return [tag for doc in language.pipe(docs, disable=disabled) for tag in self._tags_of(doc)]
 
-    def _tags(self, doc: Any) -> list[str]:
+    def _tags_of(self, doc: Any) -> list[str]:
         if self.column == "ner" and doc.has_annotation("ENT_IOB"):
             return [str(token.ent_type_ or "O") for token in doc]
         if self.column == "pos" and (doc.has_annotation("TAG") or doc.has_annotation("POS")):

@@ -14,6 +14,7 @@ words.mapped("lower", str.lower)                   ([0, 1], ["ann", "saw"]): the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -25,16 +26,9 @@ Coded = tuple[Integers32, list[str]]
 _FULL = 1 << 16
 
 
-class _StringNumbers(dict[str, int]):
-    """String -> number; an unknown string gets the next number."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.strings: list[str] = []
-
+class _Numbers(dict[str, int]):
     def __missing__(self, string: str) -> int:
         number = self[string] = len(self)
-        self.strings.append(string)
         return number
 
 
@@ -42,7 +36,7 @@ class Distinct:
     """Distinct strings in order of arrival; in memory only, the owner of a `full` table makes a new one."""
 
     def __init__(self) -> None:
-        self._numbers = _StringNumbers()
+        self._numbers = _Numbers()
         self._answers: dict[str, Integers32] = {}
         self._mapped: dict[str, Distinct] = {}
 
@@ -52,7 +46,7 @@ class Distinct:
     @property
     def strings(self) -> list[str]:
         """Number -> string."""
-        return self._numbers.strings
+        return list(self._numbers)
 
     @property
     def full(self) -> bool:
@@ -76,7 +70,7 @@ class Distinct:
         known = self._answers.get(question)
         n_known = 0 if known is None else len(known)
         if known is None or n_known < len(self):
-            new = np.fromiter(function(self.strings[n_known:]), dtype=np.int32)
+            new = np.fromiter(function(list(islice(self._numbers, n_known, None))), dtype=np.int32)
             known = self._answers[question] = new if known is None else np.concatenate([known, new])
         return known
 

@@ -87,19 +87,10 @@ def shape(word: str) -> str:
     return word.translate(_SHAPE_OF)
 
 
+@lru_cache(maxsize=4096)
 def short_shape(word: str) -> str:
     """The shape with repeats joined: `Smith12` -> `Aa0`."""
-    return _joined(shape(word))
-
-
-@lru_cache(maxsize=4096)
-def _joined(shape: str) -> str:
-    return re.sub(r"(.)\1+", r"\1", shape)
-
-
-def length_class(length: int) -> str:
-    """A length as itself up to 12, then in steps."""
-    return str(length) if length <= 12 else "13-16" if length <= 16 else "17-"
+    return re.sub(r"(.)\1+", r"\1", shape(word))
 
 
 def _prefix(n: int) -> Callable[[str], str]:
@@ -133,7 +124,7 @@ WORD_COLUMNS: Mapping[str, Callable[[str], str]] = {
     "pattern": normal_form,
     "shape": shape,
     "short_shape": short_shape,
-    "length": lambda word: length_class(len(word)),
+    "length": lambda word: str(len(word)) if len(word) <= 12 else "13-16" if len(word) <= 16 else "17-",
     "number": _number_class,
     "digits_only": _flag(str.isdecimal),
     "starts_upper": _flag(lambda word: word[0].isupper()),
