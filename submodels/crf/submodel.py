@@ -14,7 +14,6 @@ import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Self
@@ -25,9 +24,8 @@ from phistack.features.arrays import Floats32, Integers32
 from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.errors import BundleError, SettingsError, TrainingError, no_such
 from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.errors import no_such
 from phistack.features.tags import OUTSIDE, SCHEMES
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, NoteProposals, Submodel, refuse_beyond, saved_submodel
@@ -204,8 +202,10 @@ class CrfSubmodel(CrfSettings, Submodel):
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
         weights = read_weights(model)
         try:
-            pairs = [(int(number), int(value)) for number, value in (name.split(":") for name in weights.attributes)]
-            attributes = np.fromiter(chain.from_iterable(pairs), np.int64).reshape(-1, 2)
+            if any(name.count(":") != 1 for name in weights.attributes):
+                raise ValueError("not a template and a value")
+            pairs = ":".join(weights.attributes).split(":") if weights.attributes else []
+            attributes = np.fromiter(map(int, pairs), np.int64, len(pairs)).reshape(-1, 2)
         except (ValueError, OverflowError):
             raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
