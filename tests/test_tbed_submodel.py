@@ -17,8 +17,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Submodel, submodel_class
 from phistack.submodels.regex.scanner import Match, Scanner
 from phistack.submodels.regex.submodel import RegexSubmodel
-from phistack.submodels.tbed.settings import STARTS
-from phistack.submodels.tbed.submodel import TbedSubmodel
+from phistack.submodels.tbed.submodel import STARTS, TbedSubmodel
 
 STRICT = {"choose_precision": 1.0}
 NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")
