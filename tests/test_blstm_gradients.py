@@ -22,7 +22,7 @@ from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
 from phistack.submodels.blstm.rows import EncodedNote
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Lines
 from tests.invented_names import FEW_NAMES
 
 ROOT = Path(__file__).parents[1]

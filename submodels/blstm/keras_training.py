@@ -1,7 +1,7 @@
 """Training of the network by Keras on TensorFlow: the reference for `submodels.blstm.gradients`, and the way to a GPU.
 
 trainer = KerasTrainer(plan, seed=1)
-trainer.step(rows, notes, generator, rate=0.01, kept=0.99)
+trainer.step((rows, notes), generator, rate=0.01, kept=0.99)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from phistack.features.arrays import Floats, Integers32
 from phistack.features.errors import TrainingError, need
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
-from phistack.submodels.blstm.training import TrainingPlan
+from phistack.submodels.blstm.training import Batch, TrainingPlan
 from phistack.submodels.blstm.weights import InitialValues, NetworkWeights
 
 BatchArrays = dict[str, Any]
@@ -48,22 +48,14 @@ class KerasTrainer:
         self._optimiser.build(self._network.trained)
         self._graph: Callable[..., Any] | None = None
 
-    def step(
-        self,
-        rows: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> Floats:
+    def step(self, batch: Batch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
         """See `Trainer.step`."""
-        batch = padded_batch(rows, notes, self._plan.characters)
-        words, features = self._plan.noised(batch["words"], batch["features"], generator)
-        batch |= {"words": words, "features": features}
+        padded = padded_batch(*batch, self._plan.characters)
+        words, features = self._plan.noised(padded["words"], padded["features"], generator)
+        padded |= {"words": words, "features": features}
         if self._graph is None:
-            self._graph = self._compiled(batch)
-        losses: Floats = self._graph(batch, np.float32(rate), np.float32(kept)).numpy()
+            self._graph = self._compiled(padded)
+        losses: Floats = self._graph(padded, np.float32(rate), np.float32(kept)).numpy()
         return losses
 
     def averaged(self) -> NetworkWeights:
