@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phistack.ensemble.evaluation.resampling import Bootstrap, Measure, Resampling, Units
-from phistack.ensemble.evaluation.tables import Table, share
+from phistack.ensemble.evaluation.tables import Table, TableRow, share
 from phistack.features.documents import Document, Span
 from phistack.features.ranges import Range, covering, ranges_of, touching
 
@@ -100,7 +100,7 @@ class Tally:
 
 def table_of(figures: Mapping[Group, Figures], title: str) -> Table:
     """A section for each grouping and a row for each group, in percent; clean words lost are of a thousand."""
-    sections: dict[str, list[list[str]]] = {}
+    sections: dict[str, list[TableRow]] = {}
     for (by, name), one in figures.items():
         lost = "" if one.lost is None else " ".join(f"{1000 * end:.1f}" for end in one.lost[:1]) + _ends(one.lost)
         shares = ["" if value is None else share(value) for value in one[1:4]]

@@ -26,6 +26,7 @@ from benchmarks.hospital_notes.templates import LANGUAGES
 from benchmarks.reached import Tally, table_of
 from benchmarks.redaction import Stretch, changed_stretches, with_what_must_go
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
@@ -54,7 +55,7 @@ def main() -> None:
     noise = arguments.noise.split(",") if arguments.noise else []
     if unknown := set(noise) - set(NOISE):
         parser.error(f"there is no noise {', '.join(sorted(unknown))}; there are {', '.join(NOISE)}")
-    engine = load_bundle(Path(arguments.engine)).with_options(recall=arguments.recall)
+    engine = load_bundle(bundle_path(arguments.engine)).with_options(recall=arguments.recall)
     language = arguments.language or engine.space.settings.language
     notes = invented(language, arguments.notes, seed=arguments.seed, noise=noise)
     must_go = what_must_go(notes, engine)
