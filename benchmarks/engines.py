@@ -36,9 +36,8 @@ from phistack.ensemble.synthesis.carriers import carry
 from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.features.documents import Corpus, Document
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.formats import read_corpus
-from phistack.features.suggestions import no_such
 
 _FILE = Path(__file__).with_suffix(".toml")
 _SMALL: Mapping[str, Any] = {

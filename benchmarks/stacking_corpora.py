@@ -20,9 +20,8 @@ import numpy as np
 from phistack.ensemble.stacking.folds import at_most_folds, grouped_by
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.formats import read_corpus
-from phistack.features.suggestions import no_such
 
 PARTS = 4
 """Into how many the patients are split; one of these is held out."""

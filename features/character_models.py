@@ -24,9 +24,8 @@ import numpy as np
 
 from phistack.features.arrays import Floats32, Integers32, check_shapes
 from phistack.features.errors import BundleError
-from phistack.features.regular_files import read_regular
+from phistack.features.files import file_named, read_regular
 from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.user_files import file_named
 from phistack.features.writing import new_folder, write_json
 
 LINE_END, UNKNOWN = 0, 1

@@ -1,4 +1,4 @@
-"""Every error that phistack raises on purpose.
+"""Every error that phistack raises on purpose, and parts of their messages.
 
     PhistackError                 any of the below; the command line prints it as one sentence
     ├── CorpusError               a file or folder that cannot be read as annotated notes
@@ -15,10 +15,20 @@
     └── EvaluationError           gold and system documents that cannot be compared
 
 A message says what is wrong, where, and what to do. It never contains text of a note: it names documents by id, as
-`features.shown` shows it, and places by offset.
+`features.shown` shows it, and places by offset. It suggests the nearest name in place of one that does not exist:
+
+    no_such("policy", "safeharbor", ("mask", "safe-harbor", "tag"))
+    "there is no policy named safeharbor (did you mean safe-harbor?); there are mask, safe-harbor, tag"
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
+
+_LONGEST = 100
 
 
 class PhistackError(Exception):
@@ -82,3 +92,33 @@ def place_of(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return f"{Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno}" if trace else "an unknown place"
+
+
+def need(module: str, extra: str, what: str) -> None:
+    """Check that a library is installed, without importing it.
+
+    :param extra: the extra of phistack that installs it.
+    :param what: what needs it, as the start of a sentence.
+    :raises MissingResourceError: if it is not installed.
+    """
+    if find_spec(module) is None:
+        raise MissingResourceError(f"{what} needs {module}; install it with: {how_to_install(extra)}")
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra; phistack is not on the package index."""
+    return f"pip install '.[{extra}]' in the folder of phistack's source"
+
+
+def no_such(kind: str, name: object, known: Iterable[str]) -> str:
+    """A message: there is no `kind` of that name, the nearest name, and all names."""
+    names = tuple(known)
+    return f"there is no {kind} named {name}{did_you_mean(name, names)}; there are {', '.join(names)}"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The nearest known name as a remark in brackets after a blank; empty if none is near."""
+    # Comparison takes quadratic time, and a longer name is no typing error.
+    given, folded = str(name).casefold()[: _LONGEST + 1], {other.casefold(): other for other in known}
+    found = get_close_matches(given, folded, n=1) if len(given) <= _LONGEST else []
+    return f" (did you mean {folded[found[0]]}?)" if found else ""

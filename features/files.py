@@ -1,37 +1,109 @@
-"""Reading and writing text in strict UTF-8.
+"""Reading files: regular ones only, with limits, text in strict UTF-8, and what a user writes (TOML, sheets).
 
-    with opened(Path("notes.jsonl.gz")) as (file, share):      unpacked; or standard input
-        for line in lines_of(file, 2**26): ...                 bytes with the line end; None for a line that is too long
-    read_text(Path("110-01.txt"))                              the text, code point for code point
+    read_regular(Path("110-01.txt"))                        the bytes
+    with opened(Path("notes.jsonl.gz")) as (file, share):   unpacked; or standard input
+        for line in lines_of(file, 2**26): ...              bytes with the line end; None for a line that is too long
+    with file_named("the policy file", path):               an error in the block names the file
+        table = read_toml(path)
+    rows = read_sheet(path, "the sheet of causes", ("document", "start"))
 
-A byte order mark is kept as U+FEFF, and line ends are unchanged.
+A folder of strangers can contain pipes, devices and endless files: a pipe without a writer would block the reader for
+ever, and a link to `/dev/zero` would fill its memory. Refusals are `OSError`, like those of the system; `strerror` says
+what is wrong. A byte order mark is kept as U+FEFF, and line ends are unchanged.
 """
 
 from __future__ import annotations
 
+import csv
+import errno
 import gzip
 import io
 import os
 import re
+import stat
 import sys
+import tomllib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
-from phistack.features.documents import Document
-from phistack.features.errors import CorpusError
-from phistack.features.regular_files import LONGEST_FILE, SupportsRead, open_regular, read_at_most
-from phistack.features.shown import shown_id
+from phistack.features.errors import CorpusError, PhistackError, SettingsError
+
+LONGEST_FILE = 2**31
+"""The most bytes of a file that is read whole; a longer one is no corpus of notes."""
 
 STANDARD_INPUT = Path("/dev/stdin")
 """The path that means standard input; a note in it without an id is named `stdin`."""
 
-_UNSAFE_PART = re.compile(r"^\.|^$|[\\\x00-\x1f\x7f\ud800-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_PIECE = 2**16
 _RETURN_ALONE = re.compile(rb"[^\r\n]*\r[^\n]")
-_BLOCK = 2**16
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class SupportsRead(Protocol):
+    """A file that can be read in pieces."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
+    """Open a regular file, or a link to one, for reading.
+
+    :param follow_links: otherwise links are refused too, where the system can tell.
+    :raises OSError: if it cannot be opened, or is anything else.
+    """
+    # Opening a pipe can block for ever; for a regular file O_NONBLOCK makes no difference.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags |= 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise _refusal("a socket", path) from None
+        raise
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise _refusal(next((name for is_kind, name in _KINDS if is_kind(mode)), "something else"), path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool = True) -> bytes:
+    """The bytes of a regular file; parameters as of `open_regular`.
+
+    :param longest: the most bytes allowed, counted while reading, as the stated size of a file may be wrong.
+    :raises OSError: if it cannot be read, is anything else, or is longer.
+    """
+    with open_regular(path, follow_links=follow_links) as file:
+        content = read_at_most(file, longest + 1)
+    if len(content) > longest:
+        raise OSError(errno.EFBIG, f"longer than the limit of {longest} bytes", str(path))
+    return content
+
+
+def read_at_most(file: SupportsRead, longest: int) -> bytes:
+    """At most so many bytes of an open file; memory is allocated as they are read."""
+    pieces: list[bytes] = []
+    while longest > 0 and (piece := file.read(min(longest, _PIECE))):
+        pieces.append(piece)
+        longest -= len(piece)
+    return b"".join(pieces)
+
+
+def _refusal(kind: str, path: Path) -> OSError:
+    return OSError(errno.EINVAL, f"{kind}, not a regular file", str(path))
 
 
 @cache
@@ -70,7 +142,7 @@ def lines_of(file: SupportsRead, longest: int) -> Iterator[bytes | None]:
     All lines end as the first one does: with a newline, or with a carriage return alone (old Macs).
     """
     end, begun, length = b"", list[bytes](), 0
-    while block := file.read(_BLOCK):
+    while block := file.read(_PIECE):
         end = end or (b"\r" if _RETURN_ALONE.match(block) else b"\n")
         *whole, rest = block.split(end)
         for piece in whole:
@@ -102,36 +174,47 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", at: int = 0) -> 
         raise CorpusError(f"{name} is not {encoding} {where}; convert it to UTF-8") from None
 
 
-def encode_text(document: Document) -> bytes:
-    """The text of a note as UTF-8; :raises CorpusError: for a lone surrogate, which UTF-8 cannot express."""
-    surrogate = _SURROGATE.search(document.text)
-    if surrogate:
-        raise CorpusError(
-            f"document {shown_id(document.id)}: the character at {surrogate.start()} is a lone surrogate, which UTF-8 "
-            "cannot hold; write the corpus as jsonl"
-        )
-    return document.text.encode("utf-8")
+@contextmanager
+def file_named(what: str, path: Path, error: type[PhistackError] = SettingsError) -> Iterator[None]:
+    """Name the file in whatever is raised in the block because of it.
 
-
-def encode_all(content: str) -> bytes:
-    """A piece of a file as UTF-8; :raises CorpusError: for a lone surrogate in an id or a patient."""
-    try:
-        return content.encode("utf-8")
-    except UnicodeEncodeError:
-        raise CorpusError(
-            "the name of a document or patient has a lone surrogate, which UTF-8 cannot hold; write the corpus as jsonl"
-        ) from None
-
-
-def file_name(document_id: str, suffix: str) -> str:
-    """The path of a note's file within a folder; an id with slashes has folders in it.
-
-    :raises CorpusError: if the id, or a part between slashes, holds what a file name should not.
+    :param what: what the file is, for the message.
+    :param error: the class to raise, both for a file that cannot be read and for what is wrong in it.
     """
-    if any(map(_UNSAFE_PART.search, document_id.split("/"))):
-        raise CorpusError(
-            f"the document id {shown_id(document_id)!r} cannot be a file name, as it, or a part of it between slashes, "
-            "is empty, begins with a dot or holds a backslash or a control character; rename the document or write the "
-            "corpus as jsonl"
-        )
-    return document_id + suffix
+    try:
+        yield
+    except (OSError, ValueError, PhistackError) as wrong:
+        reason = wrong.strerror if isinstance(wrong, OSError) else wrong
+        raise error(f"{what} {path} cannot be used: {reason}") from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table in a file; :raises OSError, ValueError: if it cannot be read, or is no TOML."""
+    try:
+        return tomllib.loads(read_regular(path).decode("utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def sheet(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The text of a sheet."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([columns, *rows])
+    return out.getvalue()
+
+
+def read_sheet(path: Path, what: str, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a sheet as column -> value, without blanks around the values.
+
+    :param what: what the sheet is, for messages.
+    :param columns: the columns that it must have.
+    :raises SettingsError: if it cannot be read, or a column is missing.
+    """
+    with file_named(what, path):
+        text = read_regular(path).decode("utf-8-sig")
+        head = text.split("\n", 1)[0]
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count))
+        missing = [column for column in columns if column not in (rows.fieldnames or ())]
+        if missing:
+            raise SettingsError(f"it has no column {missing[0]}; its columns must be {', '.join(columns)}")
+        return [{column: (row[column] or "").strip() for column in columns} for row in rows]

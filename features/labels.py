@@ -25,15 +25,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from phistack.features.errors import LabelError
+from phistack.features.errors import LabelError, did_you_mean, no_such
+from phistack.features.files import file_named, read_toml
 from phistack.features.shown import hashed
-from phistack.features.suggestions import did_you_mean, no_such
-from phistack.features.user_files import file_named, read_toml
 
 _TABLES = resources.files("phistack.features") / "label_sets"
+_Name = TypeVar("_Name", bound=str)
 _LABEL = re.compile(r"[^\W\d_][\w.:/+-]{0,63}")
 
 
@@ -121,6 +122,11 @@ class LabelSet:
         """This set with further labels (label -> category)."""
         new = {label: category for label, category in categories.items() if label not in self.categories}
         return LabelSet(self.name, {**self.categories, **new}, self.hipaa_labels, self.language) if new else self
+
+
+def most_frequent(counts: Mapping[_Name, int]) -> _Name:
+    """The name with the highest count, of several the first in order; :raises ValueError: if nothing was counted."""
+    return min(counts, key=lambda name: (-counts[name], name))
 
 
 @cache

@@ -8,7 +8,7 @@
 
 These steps run in this order. Most notes need none of them; one search finds that out.
 
-1. characters that the text writes as their bytes: `=C3=A9`, `%20` (`features.encodings`)
+1. characters that the text writes as their bytes: `=C3=A9`, `%20` (`features.markup`)
 2. tags and character references of HTML (`features.markup`)
 3. invisible characters are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
    bidirectional marks, variation selectors, a byte order mark), control characters that are not white space, and marks
@@ -37,9 +37,8 @@ from typing import NamedTuple
 
 from phistack.features.broken_words import ODD_BLANKS, broken_words, odd_blanks
 from phistack.features.documents import Document, Span
-from phistack.features.encodings import PERCENT, QUOTED_PRINTABLE
 from phistack.features.letters import ByCharacter
-from phistack.features.markup import references, tags
+from phistack.features.markup import PERCENT, QUOTED_PRINTABLE, references, tags
 from phistack.features.rewriting import ACCENTS, Edit, Rewritten, rewrite
 
 IGNORABLE = (

@@ -33,8 +33,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from phistack.features.errors import PackageError, SettingsError
-from phistack.features.suggestions import did_you_mean, no_such
+from phistack.features.errors import PackageError, SettingsError, did_you_mean, no_such
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import read_arrays
 from phistack.features.errors import BundleError, MissingResourceError, PackageError, PhistackError
-from phistack.features.regular_files import read_regular
+from phistack.features.files import read_regular
 
 T = TypeVar("T")
 

@@ -23,8 +23,7 @@ import numpy as np
 from phistack.features.arrays import Floats32
 from phistack.features.columns.word_columns import normal_form
 from phistack.features.errors import SettingsError
-from phistack.features.files import opened
-from phistack.features.user_files import file_named
+from phistack.features.files import file_named, opened
 
 _LONGEST_LINE = 2**20
 _MOST_NUMBERS = 4096

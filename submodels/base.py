@@ -29,9 +29,8 @@ from phistack.features.columns.lines import line_bounds, lines_touched, tokens_t
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Span
-from phistack.features.errors import PackageError, SettingsError
+from phistack.features.errors import PackageError, SettingsError, did_you_mean
 from phistack.features.saved_files import SavedFiles, same_type
-from phistack.features.suggestions import did_you_mean
 from phistack.submodels.registry import KINDS, newest, usual_name
 
 KIND = "kind"
@@ -62,20 +61,20 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NoteProposals:
     """The proposals of a submodel for a note.
 
     :param candidates: as from `Submodel.propose`.
-    :param left: for each line the greatest probability of PHI at a token outside all of them, `(n_lines,)`; `None` if
-        the submodel has no probabilities.
+    :param residual: for each line the greatest probability of PHI at a token outside all of them, `(n_lines,)`; `None`
+        if the submodel has no probabilities.
     """
 
     candidates: list[Candidate]
-    left: Floats | None = field(default=None, repr=False)
+    residual: Floats | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, table: FeatureTable, candidates: list[Candidate], is_phi: Floats) -> Self:
-        """With `left` from the probability of PHI at each token, of shape `(n_tokens,)`."""
+        """With `residual` from the probability of PHI at each token, of shape `(n_tokens,)`."""
         outside = is_phi.copy()
         for first, last in zip(*tokens_touched(table, [c.span for c in candidates]), strict=True):
             outside[first:last] = 0.0
@@ -84,7 +83,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadStart:
+class Pretraining:
     """Pretraining of a submodel, shared by all folds as it uses no training notes.
 
     :param n_notes: number of synthetic notes (`ensemble.synthesis`) of the language.
@@ -117,12 +116,12 @@ class Submodel(ABC):
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes; :raises TrainingError: if there is nothing to learn."""
 
-    def head_start(self) -> HeadStart | None:
+    def pretraining(self) -> Pretraining | None:
         """The pretraining before `fit`, if any."""
         return None
 
-    def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
-        """Let `fit` begin with the saved state of a submodel trained with the settings of the head start."""
+    def warm_start(self, files: SavedFiles, space: FeatureSpace) -> None:
+        """Let `fit` begin with the saved state of a pretrained submodel."""
         return
 
     @abstractmethod
@@ -133,9 +132,9 @@ class Submodel(ABC):
         """The candidates of `propose` in some lines of each note; a costly kind reads only these lines."""
         return candidates_in(tables, self.propose(tables), wanted)
 
-    def tell(self, tables: Sequence[FeatureTable]) -> list[Told]:
-        """The candidates of `propose`, and `Told.left` if the kind has probabilities."""
-        return [Told(candidates) for candidates in self.propose(tables)]
+    def proposals(self, tables: Sequence[FeatureTable]) -> list[NoteProposals]:
+        """The candidates of `propose`, and `NoteProposals.residual` if the kind has probabilities."""
+        return [NoteProposals(candidates) for candidates in self.propose(tables)]
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -159,24 +158,19 @@ class Submodel(ABC):
         return
 
     @classmethod
-    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """Settings adapted to a shipped label set: `label_set` is added if the constructor has that argument."""
-        return with_label_set(settings, label_set) if "label_set" in signature(cls).parameters else settings
+    def adapted(cls, settings: Mapping[str, Any], *, label_set: str = "", patterns_file: str = "") -> Mapping[str, Any]:
+        """Settings with a shipped label set, unless they name one, and a user's pattern file.
 
-    @classmethod
-    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """Settings with a user's pattern file, for a kind that uses patterns."""
-        return settings
+        Each is added only if the constructor has an argument of that name.
+        """
+        given = {"label_set": settings.get("label_set") or label_set, "patterns_file": patterns_file}
+        known = signature(cls).parameters
+        return {**settings, **{name: value for name, value in given.items() if value and name in known}}
 
     @classmethod
     def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """The usual names of the kinds that a submodel with these settings contains, as TBED contains regex."""
         return ()
-
-
-def with_label_set(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The settings, with the name of a label set unless they have one."""
-    return {**settings, "label_set": settings.get("label_set") or name}
 
 
 def candidates_in(

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import re
 
-from phistack.features.errors import PackageError
+from phistack.features.errors import PackageError, no_such
 from phistack.features.registry import Registry, refuse_two
-from phistack.features.suggestions import no_such
 
 KINDS = Registry(
     "phistack.submodels",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from phistack.features.columns.table import FeatureTable
-from phistack.features.counting import most_frequent
+from phistack.features.labels import most_frequent
 from phistack.features.tags import OUTSIDE
 
 _LOOKUPS = (("key", "lower"), ("lower",))

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phistack.features.columns.annotators import annotators_of
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.taggers import CoreNlpAnnotator, NltkAnnotator, NltkEntities
+from phistack.features.columns.taggers import CoreNlpAnnotator, NltkAnnotator, NltkEntities, annotators_of
 from phistack.features.documents import Document
 from phistack.features.errors import MissingResourceError, SettingsError
 

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from copy import copy
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,7 @@ from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.keras_training import load_keras, padded_batch
-from phistack.submodels.blstm.network_input import NetworkInput, blocks_of
-from phistack.submodels.blstm.rows import EncodedNote, batches_of, rows_of
+from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, batches_of, blocks_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
 from tests.invented_names import NAMES
@@ -199,19 +197,19 @@ def _differentiable_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     return tf.stack(states)
 
 
-def test_the_fused_lstm_is_the_plain_one_also_in_its_gradient() -> None:
+def test_the_lstm_of_tensorflow_is_the_plain_one_also_in_its_gradient() -> None:
     """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
     load_keras(1)
     import tensorflow as tf
 
-    from phistack.submodels.blstm.keras_layers import fused_lstm
+    from phistack.submodels.blstm.network import lstm
 
     random = np.random.default_rng(0)
     inputs, kernel, bias, weights = (
         random.normal(size=shape).astype(np.float32) for shape in ((6, 3, 5), (9, 16), (16,), (6, 3, 4))
     )
     gradients = []
-    for function in (fused_lstm, _differentiable_lstm):
+    for function in (lstm, _differentiable_lstm):
         variables = [tf.Variable(array) for array in (inputs, kernel, bias)]
         with tf.GradientTape() as tape:
             hidden = function(*variables)
@@ -231,21 +229,6 @@ def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(mo
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(TrainingError, match="has begun to use Keras on jax; train in a separate process"):
         load_keras(1)
-
-
-def test_the_kernels_of_tensorflow_that_no_one_promises_are_as_they_were() -> None:
-    """`tf.raw_ops` are no public promise: whoever updates TensorFlow learns here what `fused_lstm` needs of them."""
-    load_keras(1)
-    import tensorflow as tf
-
-    for name, parameters in (
-        ("BlockLSTM", "seq_len_max x cs_prev h_prev w wci wcf wco b forget_bias cell_clip use_peephole"),
-        ("LSTMBlockCellGrad", "x cs_prev h_prev w wci wcf wco b i cs f o ci co cs_grad h_grad use_peephole"),
-    ):
-        kernel = getattr(tf.raw_ops, name, None)
-        assert kernel is not None, f"TensorFlow {tf.__version__} has no tf.raw_ops.{name}, which keras_layers.py needs"
-        missing = set(parameters.split()) - set(signature(kernel).parameters)
-        assert not missing, f"tf.raw_ops.{name} of TensorFlow {tf.__version__} does not take {missing}"
 
 
 def test_proposing_needs_no_tensorflow(fitted: BlstmSubmodel, tables: list[FeatureTable], tmp_path: Path) -> None:

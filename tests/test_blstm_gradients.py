@@ -17,12 +17,11 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.submodels.blstm.gradients import FlatBatch, Gradients, Rows, _dropped, loss_and_gradients
 from phistack.submodels.blstm.keras_training import load_keras, padded_batch
-from phistack.submodels.blstm.optimisers import Adam, Sgd
+from phistack.submodels.blstm.layers import PREDICTIONS, WordPrediction
+from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
 from phistack.submodels.blstm.rows import EncodedNote
-from phistack.submodels.blstm.schedules import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
-from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 from phistack.submodels.chain.lines import Lines
 from tests.invented_names import FEW_NAMES
 

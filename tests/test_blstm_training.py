@@ -10,11 +10,10 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
 from phistack.features.saved_files import SavedFiles
+from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.rows import EncodedNote, batches_of
-from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.training import EasyRows, NumpyTrainer
-from phistack.submodels.blstm.word_prediction import WordPrediction
+from phistack.submodels.blstm.training import EarlyStopping, EasyRows, NumpyTrainer, f1_of, held_back
 
 UNITS = 3
 TINY: dict[str, Any] = {
@@ -54,7 +53,7 @@ def test_the_network_is_judged_on_notes_that_it_never_read(
         judged.append([table.document.id for table in notes])
         return 1.0 / len(judged)
 
-    monkeypatch.setattr("phistack.submodels.blstm.submodel.f1_of", watched)
+    monkeypatch.setattr("phistack.submodels.blstm.training.f1_of", watched)
     model = BlstmSubmodel(**{**TINY, "epochs": 9}, development=0.2, patience=3).fit(tables, seed=1)
     assert len(judged) == 4, "the first epoch is the best, and three follow"
     words = {table.document.id: {word.lower() for word in table.words if word.isalpha()} for table in tables}
@@ -93,7 +92,12 @@ def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: l
 def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, tables: list[FeatureTable]) -> None:
     rates: list[float] = []
     step = NumpyTrainer.step
-    monkeypatch.setattr(NumpyTrainer, "step", lambda self, s, g: (rates.append(s.rate), step(self, s, g))[1])
+
+    def watched(trainer: NumpyTrainer, *batch: Any, rate: float, kept: float) -> Any:
+        rates.append(rate)
+        return step(trainer, *batch, rate=rate, kept=kept)
+
+    monkeypatch.setattr(NumpyTrainer, "step", watched)
     BlstmSubmodel(**{**TINY, "epochs": 3}, schedule="constant", decay=0.5).fit(tables)
     assert list(dict.fromkeys(rates)) == pytest.approx([0.02, 0.01, 0.005])
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.features.byte_pairs import BytePairs
+from phistack.features.tokens import BytePairs
 
 counted_words = st.dictionaries(st.text("abc", min_size=1, max_size=7), st.integers(1, 9), min_size=1, max_size=12)
 

@@ -9,8 +9,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
-from phistack.features.columns.installed import installed_column
-from phistack.features.columns.on_request import FREQUENCY
+from phistack.features.columns.installed import FREQUENCY, installed_column
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document

@@ -7,7 +7,7 @@ import pytest
 
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
-from phistack.features import extras
+from phistack.features import errors
 from phistack.features.errors import MissingResourceError
 from phistack.features.formats.parquet_table import arrow
 from phistack.submodels.blstm.keras_training import load_keras
@@ -29,7 +29,7 @@ def begun() -> None:
 def test_what_is_missing_is_named_with_its_extra(
     use: Callable[[Path], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(MissingResourceError, match=message):
         use(tmp_path / "out")
     assert not list(tmp_path.iterdir())

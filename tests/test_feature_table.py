@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
-from phistack.features.columns.stemming import LANGUAGES
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.columns.vocabulary import Vocabulary
-from phistack.features.columns.word_columns import STEM, WORD_COLUMNS, word_column
+from phistack.features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.plain_view import plain_text

@@ -9,18 +9,22 @@ from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Span
-from phistack.submodels.base import Candidate, Told
+from phistack.submodels.base import Candidate, NoteProposals
 
 CANDIDATE = Candidate(Span(3, 8, "DOCTOR"), "tbed", 0.9, False, 'rule 1: O -> B-DOCTOR if word[0] = "secret"')
-TOLD = [Told([CANDIDATE]), Told([]), Told([CANDIDATE], np.array([0.1, 1 / 3, 1e-17]))]
+PROPOSED = [NoteProposals([CANDIDATE]), NoteProposals([]), NoteProposals([CANDIDATE], np.array([0.1, 1 / 3, 1e-17]))]
 
 
 def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path: Path) -> None:
     cache = FoldCache(tmp_path / "folds")
-    cache.put("key", TOLD)
+    cache.put("key", PROPOSED)
     again = cache.get("key")
-    assert again is not None and [note.candidates for note in again] == [note.candidates for note in TOLD]
-    assert [None if note.left is None else note.left.tolist() for note in again] == [None, None, [0.1, 1 / 3, 1e-17]]
+    assert again is not None and [note.candidates for note in again] == [note.candidates for note in PROPOSED]
+    assert [None if note.residual is None else note.residual.tolist() for note in again] == [
+        None,
+        None,
+        [0.1, 1 / 3, 1e-17],
+    ]
     assert [path.name for path in cache.folder.iterdir()] == ["key.json"]
     assert "secret" not in (cache.folder / "key.json").read_text()
 
@@ -33,7 +37,7 @@ def test_a_process_in_another_folder_keeps_them_in_the_same_place(
     monkeypatch.chdir(tmp_path)
     cache = FoldCache(Path("folds"))
     monkeypatch.chdir(tmp_path / "elsewhere")
-    cache.put("key", TOLD)
+    cache.put("key", PROPOSED)
     assert (tmp_path / "folds" / "key.json").exists()
 
 
@@ -56,4 +60,4 @@ def test_a_damaged_file_and_an_absent_one_count_as_nothing(tmp_path: Path) -> No
 
 
 def test_the_repr_of_a_candidate_shows_no_word_of_a_rule() -> None:
-    assert "secret" not in repr(TOLD)
+    assert "secret" not in repr(PROPOSED)

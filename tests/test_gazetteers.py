@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.settings import COLUMN_GROUPS
-from phistack.features.columns.stemming import LANGUAGES
+from phistack.features.columns.word_columns import LANGUAGES
 from phistack.features.errors import BundleError
 
 SMALL = Gazetteers(

@@ -25,8 +25,8 @@ from phistack.features.documents import Document
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.formats import write_corpus
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.blstm.character_states import states_in
 from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
+from phistack.submodels.blstm.inference import states_in
 from phistack.submodels.blstm.keras_training import padded_batch
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.rows import batches_of, rows_of

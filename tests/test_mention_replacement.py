@@ -12,7 +12,7 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.tags import decode
-from phistack.submodels.blstm import network_input
+from phistack.submodels.blstm import rows
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.mention_replacement import OF_THE_PLACE, Mentions
 
@@ -110,7 +110,7 @@ def test_the_table_of_columns_for_speed_decides_nothing_in_training(monkeypatch:
         return [note.features.tolist() for note in mentions.replaced(1.0, np.random.default_rng(2))]
 
     expected = features()
-    monkeypatch.setattr(network_input, "_TOGETHER", (("shape",),))
+    monkeypatch.setattr(rows, "_TOGETHER", (("shape",),))
     assert features() == expected
     assert {"key", "section", "line_start", "document_position"} < OF_THE_PLACE < set(LAYOUT_COLUMNS)
 

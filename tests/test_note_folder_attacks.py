@@ -21,9 +21,9 @@ from phistack.ensemble.deidentification import Policy, read_key
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
 from phistack.features.errors import BundleError, CorpusError, PhistackError, SettingsError
+from phistack.features.files import open_regular, read_regular
 from phistack.features.formats import read_corpus
 from phistack.features.formats.found import HIDDEN, OTHER
-from phistack.features.regular_files import open_regular, read_regular
 from phistack.features.saved_files import read_file
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phistack.features.columns.annotators import annotators_of
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.taggers import SpacyAnnotator, load_pipeline
+from phistack.features.columns.taggers import SpacyAnnotator, annotators_of, load_pipeline
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import MissingResourceError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from phistack.features.columns.stemming import LANGUAGES, stemmer
+from phistack.features.columns.word_columns import LANGUAGES, stemmer
 
 WORDS = Path(__file__).parents[1] / "ensemble" / "stacking" / "repeats" / "common_words.toml"
 COMPARE = """
 import sys, tomllib
 from pathlib import Path
-import phistack.features.columns.stemming as stemming
+import phistack.features.columns.word_columns as stemming
 {before}
 alone = {{language: stemming.stemmer(language) for language in stemming.LANGUAGES}}
 imported = [name for name in ("nltk", "scipy", "sklearn") if name in sys.modules]

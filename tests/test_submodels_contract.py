@@ -74,9 +74,9 @@ def unseen(tables: list[FeatureTable]) -> list[FeatureTable]:
 @pytest.mark.parametrize("name", ["regex", "deduce", "deduce_program", "entities"])
 def test_a_kind_with_a_label_set_takes_that_of_the_notes_unless_another_is_given(name: str) -> None:
     kind = submodel_class(name)
-    assert kind.for_label_set({}, "nut") == {"label_set": "nut"}
-    assert kind.for_label_set({"label_set": "mine"}, "nut") == {"label_set": "mine"}
-    assert submodel_class("crf").for_label_set({"c2": 1.0}, "nut") == {"c2": 1.0}
+    assert kind.adapted({}, label_set="nut") == {"label_set": "nut"}
+    assert kind.adapted({"label_set": "mine"}, label_set="nut") == {"label_set": "mine"}
+    assert submodel_class("crf").adapted({"c2": 1.0}, label_set="nut") == {"c2": 1.0}
 
 
 def test_it_has_the_face_of_a_submodel(fitted: Any) -> None:
@@ -139,12 +139,12 @@ def test_what_it_tells_are_its_candidates_and_how_probable_phi_is_beside_them_in
     fitted: Any, tables: list[FeatureTable], unseen: list[FeatureTable]
 ) -> None:
     notes = [*tables[:3], *unseen]
-    told = fitted.tell(notes)
-    assert [note.candidates for note in told] == fitted.propose(notes)
-    for table, note in zip(notes, told, strict=True):
-        if note.left is not None:
-            assert note.left.shape == (max(len(line_bounds(table)) - 1, 0),)
-            assert ((note.left >= 0) & (note.left <= 1)).all()
+    proposed = fitted.proposals(notes)
+    assert [note.candidates for note in proposed] == fitted.propose(notes)
+    for table, note in zip(notes, proposed, strict=True):
+        if note.residual is not None:
+            assert note.residual.shape == (max(len(line_bounds(table)) - 1, 0),)
+            assert ((note.residual >= 0) & (note.residual <= 1)).all()
 
 
 def test_saved_and_loaded_it_proposes_the_same(

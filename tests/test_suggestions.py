@@ -14,10 +14,9 @@ from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.subsets import in_order
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.errors import PhistackError
+from phistack.features.errors import PhistackError, did_you_mean, no_such
 from phistack.features.formats.recognise import FORMATS, format_named
 from phistack.features.labels import LabelSet, label_mapping
-from phistack.features.suggestions import did_you_mean, no_such
 from phistack.submodels.base import new_submodel, submodel_class
 from phistack.tbed.templates import TEMPLATES
 

@@ -8,8 +8,8 @@ import pytest
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.errors import PhistackError
+from phistack.features.files import file_named, read_toml
 from phistack.features.labels import LabelSet
-from phistack.features.user_files import file_named, read_toml
 from phistack.submodels.regex.pattern_files import user_patterns
 
 READERS: dict[str, Callable[[Path], object]] = {

@@ -8,7 +8,7 @@ import pytest
 
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.unlabelled import brown_paths, cluster_paths, learn_vectors
-from phistack.features import extras
+from phistack.features import errors
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
@@ -61,7 +61,7 @@ def test_brown_clusters_join_words_that_stand_between_the_same_words() -> None:
 def test_without_its_package_brown_clustering_is_refused_before_it_begins(
     phistack: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     status, _, error = phistack("vectors", tmp_path / "none", tmp_path / "words", "--brown")
     assert status == 1 and "Brown clustering needs brown_clustering" in error and "pip install '.[brown]'" in error
 

@@ -29,7 +29,7 @@ from typing import Any, Self
 from phistack.ensemble.deidentification import Deidentified, Replacement, kind_of
 from phistack.ensemble.deidentification.kinds import name_role
 from phistack.features.documents import Document, Span
-from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.errors import CorpusError, SettingsError, no_such
 from phistack.features.formats.columns import (
     PATIENT_COLUMN,
     SPANS,
@@ -39,7 +39,6 @@ from phistack.features.formats.columns import (
     shown_names,
 )
 from phistack.features.labels import LabelSet
-from phistack.features.suggestions import no_such
 
 TREATMENTS = KEEP, REMOVE, REDACT, PSEUDONYM = "keep", "remove", "redact", "pseudonym"
 _NO_LABELS = {KEEP: None, REMOVE: None, "": None, REDACT: "", PSEUDONYM: "ID"}

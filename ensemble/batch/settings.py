@@ -22,8 +22,8 @@ from phistack.ensemble.engine import Engine, EngineOptions
 from phistack.ensemble.stacking.known.roster import roster_digest
 from phistack.ensemble.tools.version import code_digest, code_version
 from phistack.features.errors import SettingsError
+from phistack.features.files import read_regular
 from phistack.features.letters import fold
-from phistack.features.regular_files import read_regular
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 

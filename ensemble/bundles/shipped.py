@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from phistack.features.errors import BundleError
-from phistack.features.suggestions import did_you_mean
+from phistack.features.errors import BundleError, did_you_mean
 
 FOLDER = Path(__file__).parent / "engines"
 

@@ -25,9 +25,8 @@ from typing import Annotated, Any
 import typer
 
 from phistack.ensemble.command_line.options import option
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
-from phistack.features.user_files import file_named, read_toml
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.files import file_named, read_toml
 
 _TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substitute"}
 """Table of the file -> the option NAME=VALUE that each of its entries is."""

@@ -200,7 +200,7 @@ def vectors(
 ) -> None:
     """Learn word vectors and clusters from unannotated notes, for `vectors` and `clusters` under [features]."""
     from phistack.ensemble.training.unlabelled import learn_vectors, write_vectors
-    from phistack.features.extras import need
+    from phistack.features.errors import need
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
 

@@ -203,7 +203,7 @@ class TrainingOptions:
         """How an engine for a corpus is trained; :raises SettingsError: for a wrong preset, file or option."""
         from phistack.ensemble.bundles.files import bundle_settings
         from phistack.ensemble.training.settings import EngineSettings
-        from phistack.features.user_files import file_named
+        from phistack.features.files import file_named
         from phistack.submodels.regex.pattern_files import user_patterns
 
         language = self.language or corpus.label_set.language

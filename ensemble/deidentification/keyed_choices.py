@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from phistack.features.errors import SettingsError
-from phistack.features.regular_files import open_regular
+from phistack.features.files import open_regular
 
 MINIMAL_KEY_BYTES = 16
 

@@ -20,11 +20,10 @@ from typing import Any
 
 from phistack.ensemble.deidentification.kinds import KINDS, kind_of
 from phistack.ensemble.deidentification.word_lists import shipped
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, did_you_mean, no_such
+from phistack.features.files import file_named, read_toml
 from phistack.features.labels import LabelSet
 from phistack.features.registry import FileRegistry
-from phistack.features.suggestions import did_you_mean, no_such
-from phistack.features.user_files import file_named, read_toml
 
 
 def _strategies(*properties: str) -> tuple[str, ...]:

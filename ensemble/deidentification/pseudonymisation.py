@@ -21,9 +21,9 @@ from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
 from phistack.ensemble.deidentification.strategies import Shuffled
 from phistack.ensemble.deidentification.verification import Deidentified, verify
-from phistack.features.counting import most_frequent
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
+from phistack.features.labels import most_frequent
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, no_such
 
 if TYPE_CHECKING:
     from phistack.ensemble.stacking.known.roster import Roster

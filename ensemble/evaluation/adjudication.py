@@ -16,9 +16,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation.pairing import DocumentPair, Phi
-from phistack.features.counting import most_frequent
-from phistack.features.phrases import Phrases
-from phistack.features.user_files import sheet
+from phistack.features.files import sheet
+from phistack.features.labels import most_frequent
+from phistack.features.text_words import Phrases
 
 CHECKS = {
     "one annotator only": "no span of the other annotation shares a character with it",

@@ -26,9 +26,8 @@ import numpy as np
 
 from phistack.ensemble.evaluation.measures import DocumentCounts, IntArray, count, count_forgiving
 from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair, Phi
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.labels import LabelSet
-from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser
 
 Item = tuple[int, int, str, str]

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from phistack.ensemble.evaluation.measures import MEASURES, FloatArray, IntArray
-from phistack.features.errors import EvaluationError, SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import EvaluationError, SettingsError, no_such
 
 UNITS = PATIENT, DOCUMENT = "patient", "document"
 """What may be drawn as a whole."""

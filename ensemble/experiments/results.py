@@ -22,7 +22,7 @@ from phistack.ensemble.tools.version import code_digest, versions
 from phistack.ensemble.training.fold_cache import corpus_digest
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
-from phistack.features.extras import need
+from phistack.features.errors import need
 from phistack.features.writing import new_folder, refuse_taken, write_json
 
 

@@ -21,10 +21,9 @@ import numpy as np
 from phistack.ensemble.stacking.folds import fold_groups_of, of_fold_groups
 from phistack.features.columns.settings import FeatureSettings, lines_end_sentences
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.plain_view import plain_view
 from phistack.features.sentences import learned_abbreviations, sentence_starts
-from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser, offsets_of
 
 UNITS = PATIENTS, SENTENCES = "patients", "sentences"

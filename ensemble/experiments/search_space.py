@@ -22,10 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.files import file_named, read_toml
 from phistack.features.registry import FileRegistry
-from phistack.features.suggestions import no_such
-from phistack.features.user_files import file_named, read_toml
 
 SPACES = FileRegistry("search-spaces", "search space", ".toml")
 """The search spaces of installed packages, by name."""

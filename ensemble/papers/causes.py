@@ -24,11 +24,10 @@ from phistack.ensemble.evaluation.pairing import pair, vocabulary
 from phistack.ensemble.evaluation.tables import Table, TableRow, strong
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Span
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.files import read_sheet, sheet
 from phistack.features.letters import fold
-from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser
-from phistack.features.user_files import read_sheet, sheet
 
 SIDES = ("missed", "false")
 """False negatives and false positives."""

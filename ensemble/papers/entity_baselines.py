@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from phistack.features.counting import most_frequent
 from phistack.features.documents import Corpus, Span
 from phistack.features.errors import TrainingError
-from phistack.features.phrases import Phrases
+from phistack.features.labels import most_frequent
+from phistack.features.text_words import Phrases
 
 
 def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:

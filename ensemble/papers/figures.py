@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation.tables import TableRow, percent
 from phistack.ensemble.papers.run import MEASURES, FilledTable, PaperRun, section
-from phistack.features.extras import how_to_install
+from phistack.features.errors import how_to_install
 
 ONE_OF = {"types": "type", "categories": "category"}
 _CHANGE = "change"

@@ -30,9 +30,8 @@ from phistack.ensemble.training.fit_tasks import FitTask
 from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.saved_files import SavedFiles
-from phistack.features.suggestions import no_such
 from phistack.features.writing import write_new
 from phistack.submodels.base import KIND, kind_of
 from phistack.tbed.rules import parse_rules

@@ -31,9 +31,8 @@ from phistack.ensemble.evaluation.tables import Table, TableRow, percent
 from phistack.ensemble.views.templates import template
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.files import file_named, read_regular, read_sheet, sheet
 from phistack.features.letters import fold
-from phistack.features.regular_files import read_regular
-from phistack.features.user_files import file_named, read_sheet, sheet
 
 REAL, PSEUDONYMISED = "real", "pseudonymised"
 _COLUMNS = ("record", "judged", "why")

@@ -43,10 +43,8 @@ from phistack.ensemble.training.fit_tasks import apart_from
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.views.templates import template
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
-from phistack.features.extras import how_to_install
+from phistack.features.errors import SettingsError, how_to_install, no_such
 from phistack.features.formats import write_corpus
-from phistack.features.suggestions import no_such
 from phistack.features.writing import new_folder, refuse_taken, write_json
 
 _LOG = logging.getLogger("phistack")

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NotRequired, Self, TypedDict
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.counting import most_frequent
 from phistack.features.documents import Span
 from phistack.features.errors import LabelError, TrainingError
-from phistack.features.labels import LabelSet, label_mapping
+from phistack.features.labels import LabelSet, label_mapping, most_frequent
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel

@@ -1,6 +1,6 @@
 """A cascade: the costly submodels read only the lines in which the others leave doubt.
 
-    cascade = Cascade.fit(tables, told, stackers, waiting=("blstm",))     with thresholds; None if it does not pay
+    cascade = Cascade.fit(tables, proposed, stackers, waiting=("blstm",))     with thresholds; None if it does not pay
     cascade.judge(tables, submodels, stackers)                            candidates, probabilities, thresholds
 
 The cheap submodels go first, and the stacker that was trained over them alone judges their candidates. A line is in
@@ -28,7 +28,7 @@ from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
-from phistack.submodels.base import LineMask, Submodel, Told, candidates_in
+from phistack.submodels.base import LineMask, NoteProposals, Submodel, candidates_in
 
 _FILE = "cascade.json"
 
@@ -80,7 +80,7 @@ class Cascade:
     def fit(
         cls,
         tables: Sequence[FeatureTable],
-        told: Mapping[str, Sequence[Told]],
+        proposed: Mapping[str, Sequence[NoteProposals]],
         stackers: Mapping[Subset, Stacker],
         *,
         waiting: Collection[str],
@@ -88,23 +88,27 @@ class Cascade:
         """Choose the thresholds.
 
         :param tables: the annotated notes.
-        :param told: for each submodel its proposals for each note, out of fold.
+        :param proposed: for each submodel its proposals for each note, out of fold.
         :param stackers: by the names of the submodels that they were trained over, those that go first and all;
             trained, not loaded.
         :param waiting: the costly submodels.
         :returns: `None` if no submodel is costly, none that goes first has probabilities, the corpus has too few PHI to
             estimate the loss, or all thresholds lose too much or leave too much in doubt.
         """
-        names = tuple(told)
-        first = {name: notes for name, notes in told.items() if name not in waiting}
+        names = tuple(proposed)
+        first = {name: notes for name, notes in proposed.items() if name not in waiting}
         smaller = stackers.get(tuple(first))
-        if len(first) == len(told) or not smaller or all(t.left is None for notes in first.values() for t in notes):
+        if (
+            len(first) == len(proposed)
+            or not smaller
+            or all(t.residual is None for notes in first.values() for t in notes)
+        ):
             return None
         # With too few PHI no trial can show that hardly any is lost.
         if _share_lost(0, sum(len(set(table.document.spans)) for table in tables)) > _LOSS:
             return None
         look = FirstLook.at(tables, first, smaller.judged_out_of_fold, smaller.threshold_)
-        theirs = {name: [t.candidates for t in notes] for name, notes in told.items() if name not in first}
+        theirs = {name: [t.candidates for t in notes] for name, notes in proposed.items() if name not in first}
         choices = [(look.in_doubt(*pair), pair) for pair in product(_DOUBTS, _CHANCES)]
         # Of those that leave as much in doubt, the most careful comes first.
         shares = [(look.share(wanted), -number) for number, (wanted, _) in enumerate(choices)]
@@ -153,8 +157,8 @@ class Cascade:
         self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
     ) -> FirstLook:
         smaller = stackers[self.first([model.name for model in submodels])]
-        told = {model.name: model.tell(tables) for model in submodels if model.name not in self.waiting}
-        return FirstLook.at(tables, told, smaller.probabilities, smaller.threshold_)
+        proposed = {model.name: model.proposals(tables) for model in submodels if model.name not in self.waiting}
+        return FirstLook.at(tables, proposed, smaller.probabilities, smaller.threshold_)
 
     def save(self, folder: Path) -> None:
         """Write `cascade.json`."""

@@ -1,6 +1,6 @@
 """The proposals of the cheap submodels, and the lines that they leave in doubt.
 
-look = FirstLook.at(tables, {"regex": told, "crf": told}, stacker.probabilities, stacker.threshold_)
+look = FirstLook.at(tables, {"regex": proposed, "crf": proposed}, stacker.probabilities, stacker.threshold_)
 lines = look.in_doubt(0.1, 0.01)           for each note, for each line whether it is in doubt
 again = look.touching(pools, lines)        which candidates of all submodels are judged again
 look.joined(pools, again, probabilities, threshold)
@@ -19,7 +19,7 @@ from phistack.ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
 from phistack.features.arrays import Floats
 from phistack.features.columns.lines import line_bounds, lines_touched
 from phistack.features.columns.table import FeatureTable
-from phistack.submodels.base import LineMask, Told, in_lines
+from phistack.submodels.base import LineMask, NoteProposals, in_lines
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class FirstLook:
     :param proposals: for each cheap submodel its candidates for each note.
     :param pools: the same, pooled.
     :param probabilities: for each note those of its candidates by their stacker, `(n_candidates,)`.
-    :param left: for each note the probability of PHI in each line besides the candidates, `(n_lines,)`.
+    :param residual: for each note the probability of PHI in each line besides the candidates, `(n_lines,)`.
     :param threshold: of their stacker.
     """
 
@@ -38,14 +38,14 @@ class FirstLook:
     proposals: CandidatesOf = field(repr=False)
     pools: Pools = field(repr=False)
     probabilities: Sequence[Floats] = field(repr=False)
-    left: Sequence[Floats] = field(repr=False)
+    residual: Sequence[Floats] = field(repr=False)
     threshold: float
 
     @classmethod
     def at(
         cls,
         tables: Sequence[FeatureTable],
-        told: Mapping[str, Sequence[Told]],
+        proposed: Mapping[str, Sequence[NoteProposals]],
         judge: Callable[[Sequence[FeatureTable], Pools], list[Floats]],
         threshold: float,
     ) -> Self:
@@ -53,17 +53,19 @@ class FirstLook:
 
         :param judge: gives the probabilities of pooled candidates.
         """
-        proposals = {name: [of_note.candidates for of_note in notes] for name, notes in told.items()}
-        pools = pools_of(tables, proposals, tuple(told))
-        known = zip(*told.values(), strict=True)
-        left = [np.max([t.left for t in of_note if t.left is not None], axis=0) for of_note in known]
-        return cls(tables, proposals, pools, judge(tables, pools), left, threshold)
+        proposals = {name: [of_note.candidates for of_note in notes] for name, notes in proposed.items()}
+        pools = pools_of(tables, proposals, tuple(proposed))
+        known = zip(*proposed.values(), strict=True)
+        residual = [np.max([t.residual for t in of_note if t.residual is not None], axis=0) for of_note in known]
+        return cls(tables, proposals, pools, judge(tables, pools), residual, threshold)
 
     def in_doubt(self, doubt: float, chance: float) -> list[LineMask]:
         """For each note the lines in doubt; the thresholds are those of `Cascade`."""
         wanted: list[LineMask] = []
-        for table, pool, probability, left in zip(self.tables, self.pools, self.probabilities, self.left, strict=True):
-            lines = left >= chance
+        for table, pool, probability, residual in zip(
+            self.tables, self.pools, self.probabilities, self.residual, strict=True
+        ):
+            lines = residual >= chance
             unsure = np.flatnonzero(np.minimum(probability, 1 - probability) >= doubt)
             for first, last in zip(*lines_touched(table, [pool[i].span for i in unsure.tolist()]), strict=True):
                 lines[first:last] = True

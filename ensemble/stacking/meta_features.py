@@ -24,8 +24,7 @@ from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, no_such
 from phistack.submodels.base import Candidate
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {

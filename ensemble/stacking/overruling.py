@@ -22,11 +22,10 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, Hit, PhraseList, read_list
 from phistack.features.documents import Span
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
 from phistack.features.ranges import Range, overlapping_groups
-from phistack.features.suggestions import no_such
 from phistack.features.text_words import trimmed
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, user_patterns

@@ -25,14 +25,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.files import file_named, read_regular
 from phistack.features.letters import fold
 from phistack.features.limited_regex import LimitedRegex
-from phistack.features.phrases import Index
 from phistack.features.plain_view import plain_text
-from phistack.features.regular_files import read_regular
-from phistack.features.suggestions import no_such
-from phistack.features.user_files import file_named
+from phistack.features.text_words import Index
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern
 
 ALWAYS, NEVER = "always", "never"

@@ -42,8 +42,7 @@ from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_thresh
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
-from phistack.features.errors import SettingsError, TrainingError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, TrainingError, no_such
 
 _LOG = logging.getLogger("phistack")
 _CERTAIN = (50.0, 0.0)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS
 from phistack.ensemble.stacking.svm import KERNELS
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, no_such
 
 
 @dataclass(frozen=True, slots=True)

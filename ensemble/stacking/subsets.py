@@ -17,8 +17,7 @@ from phistack.ensemble.stacking.candidates import CandidatesOf, pools_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.tools.progress import progress
 from phistack.features.columns.table import FeatureTable
-from phistack.features.errors import BundleError, SettingsError
-from phistack.features.suggestions import did_you_mean
+from phistack.features.errors import BundleError, SettingsError, did_you_mean
 
 Subset = tuple[str, ...]
 """Names of submodels, in the order of the engine."""

@@ -6,7 +6,7 @@
     {drug_cap}              the same with a capital letter
     (left|right)            one of the alternatives; brackets without a bar are literal
     <60-90>, <0.6-1.4>      a number in the range, ends included, with as many decimals as its lower end
-    \\n                      a line break
+    \\n, \\f                  a line break, a page break
 
 Vocabulary and alternatives may use the notation again. Example: `expand("(no|mild) edema, Dr. [[DOCTOR:last]]", ...)`
 gives `["mild edema, Dr. ", Placeholder("DOCTOR", "", "last")]`.
@@ -58,7 +58,7 @@ def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random
     :raises SettingsError: if the template names an unknown vocabulary.
     """
     merged: list[TemplatePiece] = []
-    for piece in _expand(template.replace("\\n", "\n"), words, rng):
+    for piece in _expand(template.replace("\\n", "\n").replace("\\f", "\f"), words, rng):
         if isinstance(piece, str) and merged and isinstance(merged[-1], str):
             merged[-1] += piece
         elif piece:

@@ -72,6 +72,8 @@ def write_note(
     without_phi = rng.random() < recipe.get("without_phi", _WITHOUT_PHI)
     writer = NoteWriter.begun(patient, note_type, note_date, rng, typed, recipe.get("once", ()))
     marked = writer.compose(_stripped(recipe) if without_phi else recipe, without_phi=without_phi)
+    if rng.random() < recipe.get("lower", 0):
+        marked = noisy(*marked, ("lower",), rng)
     return with_noise(*trimmed(*marked), rng, registers)
 
 

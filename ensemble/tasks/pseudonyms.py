@@ -21,7 +21,7 @@ from phistack.ensemble.deidentification.pseudonymisation import CORPUS, Pseudony
 from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.user_files import sheet
+from phistack.features.files import sheet
 
 _TAGGED = "a tag: write something in its place"
 _STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"

@@ -18,8 +18,8 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table
 from phistack.features.errors import BundleError, SettingsError
+from phistack.features.files import read_regular
 from phistack.features.formats import USUAL_READER, Reader
-from phistack.features.regular_files import read_regular
 from phistack.features.writing import refuse_taken, write_new
 from phistack.submodels.tbed.submodel import TbedSubmodel
 from phistack.tbed.rules import format_rules

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.writing import new_folder
 
 UNITS = PATIENT, DOCUMENT = "patient", "document"

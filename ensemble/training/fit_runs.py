@@ -1,6 +1,6 @@
 """The fits of a training in parallel processes, with a cache for those of folds.
 
-    run_fits(settings, tasks, len(tables), jobs=2, cache=FoldCache(None)).told["crf"]
+    run_fits(settings, tasks, len(tables), jobs=2, cache=FoldCache(None)).proposed["crf"]
 
 A process returns a model as the files that it saves, which go into the bundle.
 """
@@ -19,11 +19,11 @@ from phistack.ensemble.tools.processes import in_processes, keeping
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
 from phistack.ensemble.training.fit_progress import Fit, FitWatch, reporting
-from phistack.ensemble.training.fit_tasks import FitTask, head_starts_of
+from phistack.ensemble.training.fit_tasks import FitTask, pretraining_tasks
 from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import Candidate, Told
+from phistack.submodels.base import Candidate, NoteProposals
 
 FITS = 88
 """The share of the fits in the time of a training, in percent."""
@@ -35,30 +35,30 @@ Proposals = list[list[Candidate]]
 class Fitted(NamedTuple):
     """The results of all fits.
 
-    :ivar told: submodel -> its proposals for each note that it did not learn from.
+    :ivar proposed: submodel -> its proposals for each note that it did not learn from.
     :ivar models: submodel -> the files of its final model.
     :ivar seconds: (submodel, part) -> time spent.
     :ivar starts: submodel -> the files of the model that was pretrained on invented notes.
     """
 
-    told: dict[str, list[Told]]
+    proposed: dict[str, list[NoteProposals]]
     models: dict[str, SavedFiles]
     seconds: dict[tuple[str, str], Spent]
     starts: dict[str, SavedFiles]
 
-    def add(self, task: FitTask, found: list[Told] | SavedFiles, spent: Spent) -> None:
+    def add(self, task: FitTask, found: list[NoteProposals] | SavedFiles, spent: Spent) -> None:
         """Add the result of one fit."""
         self.seconds[task.name, task.part] = spent
         if isinstance(found, SavedFiles):
-            (self.starts if task.is_head_start else self.models)[task.name] = found
+            (self.starts if task.is_pretraining else self.models)[task.name] = found
         else:
             for index, note in zip(task.indices, found, strict=True):
-                self.told[task.name][index] = note
+                self.proposed[task.name][index] = note
 
     @property
     def proposals(self) -> dict[str, Proposals]:
         """Submodel -> its candidates for each of these notes."""
-        return {name: [note.candidates for note in notes] for name, notes in self.told.items()}
+        return {name: [note.candidates for note in notes] for name, notes in self.proposed.items()}
 
 
 def run_fits(
@@ -69,13 +69,13 @@ def run_fits(
     :param tasks: those of `tasks_of`, in this order.
     :param n_notes: the number of notes to propose for.
     """
-    starts = {task.name: task for task in head_starts_of(settings, tasks[0].training[0].space)}
+    starts = {task.name: task for task in pretraining_tasks(settings, tasks[0].training[0].space)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in tasks]
     waiting = {task.name for task in tasks if task.name in starts and _key_in(cache, task) not in cache}
     first = [task for name, task in starts.items() if name in waiting]
     order = [*first, *sorted(tasks, key=lambda task: task.name in waiting)]
-    fitted = Fitted({name: [Told([])] * n_notes for name in settings.submodels}, {}, {}, {})
+    fitted = Fitted({name: [NoteProposals([])] * n_notes for name in settings.submodels}, {}, {}, {})
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         path = Path(folder) / "reports"
         watch = FitWatch([_to_watch(task) for task in order], path)
@@ -97,7 +97,7 @@ def _in_turn(
     :param starts: their pretrained models, as they are finished.
     """
     for number, task in enumerate(order):
-        if task.name in waiting and not task.is_head_start:
+        if task.name in waiting and not task.is_pretraining:
             while task.name not in starts:
                 yield None
             yield number, replace(task, start=starts[task.name])
@@ -106,7 +106,7 @@ def _in_turn(
 
 
 def _to_watch(task: FitTask) -> Fit:
-    name = f"{task.name} on invented notes" if task.is_head_start else task.name
+    name = f"{task.name} on invented notes" if task.is_pretraining else task.name
     return Fit(name, task.part, task.size, task.cost)
 
 
@@ -119,7 +119,9 @@ def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
     return f"{kept} of {len(tasks)} fits are kept in {cache.folder}, {again}"
 
 
-def _timed(number: int, task: FitTask, cache: FoldCache, reports: Path) -> tuple[int, list[Told] | SavedFiles, Spent]:
+def _timed(
+    number: int, task: FitTask, cache: FoldCache, reports: Path
+) -> tuple[int, list[NoteProposals] | SavedFiles, Spent]:
     """Do a task and report its progress to a file, or take its result from the cache."""
     watch = Stopwatch()
     key = _key_in(cache, task)

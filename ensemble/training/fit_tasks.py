@@ -1,6 +1,6 @@
 """The fits of a training: of one submodel on some of the notes, each independent of the others.
 
-head_starts_of(settings, space)         a fit on invented notes for each submodel with pretraining
+pretraining_tasks(settings, space)      a fit on invented notes for each submodel with pretraining
 tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
 task.run()                              the submodel's proposals for the notes that it did not learn from
 """
@@ -24,13 +24,13 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document
 from phistack.features.errors import TrainingError
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import Submodel, Told, kind_of, new_submodel, submodel_class
+from phistack.submodels.base import NoteProposals, Submodel, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import usual_name
 
 _OF_INVENTED_NOTES = 1_000_003
 """Added to the seed for pretraining, so that its notes are not those of `phistack synthesize`."""
 
-_HEAD_START = "head start"
+_PRETRAINING = "pretraining"
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class FitTask:
         return not self.held_out
 
     @property
-    def is_head_start(self) -> bool:
+    def is_pretraining(self) -> bool:
         """Whether it is pretraining on invented notes."""
-        return self.part == _HEAD_START
+        return self.part == _PRETRAINING
 
     @property
     def cost(self) -> float:
@@ -86,13 +86,15 @@ class FitTask:
             *digests_of_files(self.settings),
         )
 
-    def run(self) -> list[Told] | SavedFiles:
+    def run(self) -> list[NoteProposals] | SavedFiles:
         """Fit, then propose for the held-out notes, or save the model without any."""
         model = new_submodel(self.name, self.settings)
         if self.start is not None:
-            model.begin_from(self.start, self.training[0].space)
+            model.warm_start(self.start, self.training[0].space)
         model.fit(self.training, seed=self.seed)
-        return SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.tell(self.held_out))
+        return (
+            SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.proposals(self.held_out))
+        )
 
 
 def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -105,29 +107,29 @@ def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield hashlib.sha256(Path(value).read_bytes()).hexdigest()
 
 
-def _checked(model: Submodel, told: list[Told]) -> list[Told]:
+def _checked(model: Submodel, proposed: list[NoteProposals]) -> list[NoteProposals]:
     """Check that candidates name the submodel that proposed them, by which the stacker knows them."""
-    if any(candidate.source != model.name for note in told for candidate in note.candidates):
+    if any(candidate.source != model.name for note in proposed for candidate in note.candidates):
         raise TrainingError(
             f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use its "
             "own name as their source"
         )
-    return told
+    return proposed
 
 
-def head_starts_of(settings: EngineSettings, space: FeatureSpace) -> Iterator[FitTask]:
+def pretraining_tasks(settings: EngineSettings, space: FeatureSpace) -> Iterator[FitTask]:
     """The fits on invented notes that come before all others, if notes can be invented in the language.
 
     :param space: of the training.
     """
     language = settings.features.language
     for name, given in settings.submodels.items() if language in LANGUAGES else ():
-        start = new_submodel(name, given).head_start()
+        start = new_submodel(name, given).pretraining()
         if start is not None:
             seed = settings.seed + _OF_INVENTED_NOTES
             notes = synthesize(start.n_notes, seed=seed, language=language, registers="all")
             changed = {**given, **start.changes}
-            yield FitTask(name, changed, _HEAD_START, space.tables(notes.documents), (), (), settings.seed)
+            yield FitTask(name, changed, _PRETRAINING, space.tables(notes.documents), (), (), settings.seed)
 
 
 def tasks_of(

@@ -18,7 +18,7 @@ import numpy as np
 from phistack.ensemble.tools.version import code_digest
 from phistack.features.documents import Document, Span
 from phistack.features.writing import new_file
-from phistack.submodels.base import Candidate, Told
+from phistack.submodels.base import Candidate, NoteProposals
 
 _DECIDING = ("features", "tbed", "submodels")
 """The packages that decide what a submodel predicts."""
@@ -40,14 +40,14 @@ class FoldCache:
         """Whether something was kept under the key."""
         return self.get(key) is not None
 
-    def get(self, key: str) -> list[Told] | None:
+    def get(self, key: str) -> list[NoteProposals] | None:
         """The proposals under the key; `None` if there are none or the file is damaged."""
         if self.folder is None:
             return None
         try:
             notes = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
             return [
-                Told(
+                NoteProposals(
                     [Candidate(Span(*span), *rest) for span, *rest in candidates],
                     None if left is None else np.array(left, dtype=np.float64),
                 )
@@ -56,14 +56,14 @@ class FoldCache:
         except (OSError, ValueError, TypeError):
             return None
 
-    def put(self, key: str, told: Sequence[Told]) -> None:
+    def put(self, key: str, proposed: Sequence[NoteProposals]) -> None:
         """Keep proposals in one atomic step, without evidence, which may quote words of training notes."""
         if self.folder is None:
             return
         with new_file(self.folder / f"{key}.json", replace=True) as part:
             notes = [
-                ([_kept(c) for c in note.candidates], None if note.left is None else note.left.tolist())
-                for note in told
+                ([_kept(c) for c in note.candidates], None if note.residual is None else note.residual.tolist())
+                for note in proposed
             ]
             part.write_text(json.dumps(notes), encoding="utf-8")
 

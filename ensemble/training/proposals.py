@@ -23,9 +23,8 @@ from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Corpus, Document
-from phistack.features.errors import SettingsError, TrainingError
+from phistack.features.errors import SettingsError, TrainingError, no_such
 from phistack.features.shown import explained, shown_label
-from phistack.features.suggestions import no_such
 from phistack.features.tags import OUTSIDE
 
 _LOG = logging.getLogger("phistack")

@@ -36,13 +36,12 @@ from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, did_you_mean
+from phistack.features.files import file_named, read_toml
 from phistack.features.labels import LabelSet
 from phistack.features.limited_regex import LimitedRegex
 from phistack.features.registry import FileRegistry
 from phistack.features.saved_files import same_type
-from phistack.features.suggestions import did_you_mean
-from phistack.features.user_files import file_named, read_toml
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
@@ -172,7 +171,7 @@ class EngineSettings:
         if name not in LabelSet.names():
             return self
         adapted = {
-            key: submodel_class(kind_of(key, settings)).for_label_set(settings, name)
+            key: submodel_class(kind_of(key, settings)).adapted(settings, label_set=name)
             for key, settings in self.submodels.items()
         }
         return replace(self, submodels=adapted)
@@ -180,7 +179,7 @@ class EngineSettings:
     def with_patterns(self, path: Path) -> EngineSettings:
         """The same, with a user's own patterns; :raises SettingsError: if no submodel learns from patterns."""
         adapted = {
-            key: submodel_class(kind_of(key, settings)).for_patterns(settings, str(path))
+            key: submodel_class(kind_of(key, settings)).adapted(settings, patterns_file=str(path))
             for key, settings in self.submodels.items()
         }
         if adapted == self.submodels:

@@ -105,7 +105,7 @@ def train(
         with stage("cascade", weight=_CASCADE):
             stackers = {**smaller, tuple(out_of_fold): stacker}
             waiting = [model.name for model in models if model.costly and settings.cascade]
-            cascade = Cascade.fit(tables, fitted.told, stackers, waiting=waiting)
+            cascade = Cascade.fit(tables, fitted.proposed, stackers, waiting=waiting)
         seconds["stacker", "cascade"] = watch.spent()
     read = settings.features
     texts = (document.text for document in corpus.documents)

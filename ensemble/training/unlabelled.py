@@ -25,8 +25,7 @@ from phistack.features.columns.layout import Layout
 from phistack.features.columns.representations import k_means
 from phistack.features.columns.word_columns import normal_form
 from phistack.features.documents import Document
-from phistack.features.errors import TrainingError
-from phistack.features.extras import need
+from phistack.features.errors import TrainingError, need
 from phistack.features.plain_view import plain_view
 from phistack.features.writing import new_folder
 

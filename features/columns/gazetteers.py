@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from phistack.features.columns.distinct import Coded
 from phistack.features.columns.layout import Layout
+from phistack.features.columns.vocabulary import Coded
 from phistack.features.columns.word_columns import NONE
 from phistack.features.errors import BundleError
 from phistack.features.letters import without_accents

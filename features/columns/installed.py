@@ -1,4 +1,4 @@
-"""Feature columns that settings name: those of other packages, and ours of `features.columns.on_request`.
+"""Optional columns, computed only if the settings name them: `[features]`, `extra = ["n_letters", "honorific"]`.
 
 Such a column is computed from a word alone, or from the layout of notes:
 
@@ -7,23 +7,41 @@ Such a column is computed from a word alone, or from the layout of notes:
     STEM = LanguageColumn("wards", lambda language: stemmer(language))      of a word, with a function per language
 
 A package registers such an object under the name of the column, by an entry point in the group `phistack.columns`
-(`features.registry`). Settings name it: `[features]`, `extra = ["ward"]`.
+(`features.registry`). Ours are:
+
+    n_letters, n_digits, n_others     the number of letters, digits and other characters of the word
+    honorific                         whether the word is a title or a medical profession, in any of our languages
+    hospital                          `kind` for a word such as sjukhus or clinic, `name` for a well-known hospital
+    zip                               whether the word is a postal code of the United States, by the ranges of states
+    ascii                             whether the word is ASCII
+    lemma                             the lemma, by simplemma; an unknown word in small letters
+    frequency                         a step of the Zipf scale, by wordfreq (Speer 2022): the decimal logarithm of the
+                                      occurrences in a thousand million words (van Heuven et al. 2014), rounded down;
+                                      "0" for an unknown word, nothing for what begins with no letter
+    number_pattern                    `date`, `part` or `phone` where the token is in text that looks like one
+    regex_hit                         `email`, `url`, `ip`, or `digits`, a series of five digits or more
+
+Most are of the CRF of Berg and Dalianis (2019); `zip` is of Liu (2017), `ascii` of Trienes (2020), `regex_hit` of
+AnonyMate (Adams et al. 2019). simplemma and wordfreq have their data in their own files and use no server. Words and
+postal codes are in `on_request.toml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+
+import numpy as np
 
 from phistack.features.arrays import Integers32
-from phistack.features.columns.distinct import Coded
 from phistack.features.columns.layout import Layout
-from phistack.features.columns.vocabulary import Vocabulary
-from phistack.features.errors import MissingResourceError, PackageError
-from phistack.features.extras import need
-from phistack.features.registry import Registry
+from phistack.features.columns.vocabulary import Coded, Vocabulary
+from phistack.features.columns.word_columns import NONE
+from phistack.features.errors import MissingResourceError, PackageError, need
+from phistack.features.letters import fold
+from phistack.features.registry import Registry, packaged_table
 
 _OURS = (
     "ascii", "n_letters", "n_digits", "n_others", "honorific", "hospital", "frequency", "zip", "lemma",
@@ -32,7 +50,7 @@ _OURS = (
 COLUMNS = Registry(
     "phistack.columns",
     "feature column",
-    {name: f"phistack.features.columns.on_request:{name.upper()}" for name in _OURS},
+    {name: f"phistack.features.columns.installed:{name.upper()}" for name in _OURS},
 )
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -121,3 +139,122 @@ def _string(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise PackageError(f"the feature column {name} gives a value of type {type(value).__name__}, not a string")
     return value
+
+
+_MOST = 9
+_SHORTEST_ENDING = 3
+_ZIP_LENGTH = 5
+
+
+def _counted(is_one: Callable[[str], bool]) -> WordColumn:
+    return WordColumn("orthography", lambda word: str(min(sum(map(is_one, word)), _MOST)))
+
+
+N_LETTERS = _counted(str.isalpha)
+N_DIGITS = _counted(str.isdigit)
+N_OTHERS = _counted(lambda c: not c.isalnum())
+ASCII = WordColumn("orthography", lambda word: "1" if word.isascii() else NONE)
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(map(fold, _listed(name)))
+
+
+def _listed(name: str) -> list[str]:
+    table = packaged_table("phistack.features.columns", "on_request.toml")[name]
+    return [word for line in table.values() for word in line.split()]
+
+
+@cache
+def _zip_ranges() -> tuple[tuple[str, str], ...]:
+    """The first and last code of each range; all have five digits, so they compare as strings."""
+    return tuple((found[:_ZIP_LENGTH], found[-_ZIP_LENGTH:]) for found in _listed("zip"))
+
+
+def _zip(word: str) -> str:
+    is_code = len(word) == _ZIP_LENGTH and word.isascii() and word.isdecimal()
+    return "1" if is_code and any(first <= word <= last for first, last in _zip_ranges()) else NONE
+
+
+def _honorific(word: str) -> str:
+    return "1" if fold(word) in _words("honorifics") else NONE
+
+
+def _hospital(word: str) -> str:
+    folded = fold(word)
+    if folded in _words("hospitals"):
+        return "name"
+    kinds = _words("hospital_kinds")
+    is_kind = folded in kinds or any(folded.endswith(kind) for kind in kinds if len(kind) > _SHORTEST_ENDING)
+    return "kind" if is_kind else NONE
+
+
+HONORIFIC = WordColumn("gazetteers", _honorific)
+HOSPITAL = WordColumn("gazetteers", _hospital)
+ZIP = WordColumn("gazetteers", _zip)
+
+
+def _lemmas(language: str) -> Callable[[str], str]:
+    from simplemma import lemmatize
+
+    return lambda word: str(lemmatize(word, lang=language)).lower() if word[0].isalpha() else word
+
+
+def _frequencies(language: str) -> Callable[[str], str]:
+    from wordfreq import zipf_frequency
+
+    try:
+        zipf_frequency("a", language)
+    except LookupError:
+        raise PackageError(
+            f"wordfreq has no words of the language {language}; leave the column frequency out"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise PackageError(
+            f"wordfreq needs {error.name} to read words of the language {language}; install it, or leave the column "
+            f"frequency out"
+        ) from None
+    return lambda word: str(int(zipf_frequency(word, language))) if word[0].isalpha() else NONE
+
+
+LEMMA = LanguageColumn("words", _lemmas, module="simplemma", extra="lemmas")
+FREQUENCY = LanguageColumn("words", _frequencies, module="wordfreq", extra="frequencies")
+
+_LooksLike = Sequence[tuple[str, str]]
+"""Values and their patterns; the first match counts."""
+
+_DAY, _MONTH = "(?:0[1-9]|[12]\\d|3[01])", "(?:0[1-9]|1[0-2])"
+_NUMBERS: _LooksLike = (
+    ("date", rf"(?<![\d/.-])(?:19|20)\d\d([-/.]?){_MONTH}\1{_DAY}(?![\d/-])"),
+    ("date", r"(?<![\d/.-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d\d)(?![\d/-])"),
+    ("date", rf"(?<![\d/.-])(?:\d\d{_MONTH}{_DAY}|\d{{1,2}}/\d{{1,2}}[ -](?:\d{{4}}|\d\d))(?![\d/-])"),
+    ("phone", r"(?<![\w/.])(?:\+\d{1,3}[ -]?)?\(?0?\d{1,4}\)?[-/ ]\d(?:[ -]?\d){4,8}(?![\w/])|(?<!\w)0\d{8,9}(?!\w)"),
+    ("part", r"(?<![\d/.,-])(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|1[0-2])(?![\d/.,-])"),
+)
+_ADDRESSES: _LooksLike = (
+    ("email", r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"),
+    ("url", r"(?<!\w)(?:https?://|www\.)[^\s<>\"]{2,2000}"),
+    ("ip", r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])"),
+    ("digits", r"(?<!\w)\+?\d(?:[ .()/-]{0,2}\d){4,40}(?!\w)"),
+)
+
+
+def _codes(patterns: _LooksLike, layout: Layout) -> Coded:
+    values = [NONE, *dict.fromkeys(value for value, _ in patterns)]
+    codes = np.zeros(len(layout), dtype=np.int32)
+    first = 0
+    for number, text in enumerate(layout.texts):
+        starts, ends = layout.offsets(number)
+        for value, pattern in reversed(patterns):
+            for match in _compiled(pattern).finditer(text):
+                begin, end = np.searchsorted(ends, match.start(), "right"), np.searchsorted(starts, match.end(), "left")
+                codes[first + begin : first + end] = values.index(value)
+        first += len(starts)
+    return codes, values
+
+
+_compiled = cache(re.compile)
+
+NUMBER_PATTERN = LayoutColumn("orthography", partial(_codes, _NUMBERS))
+REGEX_HIT = LayoutColumn("orthography", partial(_codes, _ADDRESSES))

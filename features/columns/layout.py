@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers32
-from phistack.features.columns.distinct import Coded, Distinct
+from phistack.features.columns.vocabulary import Coded, Distinct
 from phistack.features.columns.word_columns import NONE
 from phistack.features.sentences import cut_long, sentence_starts
 from phistack.features.tokens import Tokeniser, TokenOffsets, offsets_of

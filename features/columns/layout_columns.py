@@ -16,8 +16,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.features.columns.distinct import Coded
 from phistack.features.columns.layout import Layout
+from phistack.features.columns.vocabulary import Coded
 from phistack.features.columns.word_columns import NONE, shape, short_shape
 
 _END_MARKS = ".?!:;,"

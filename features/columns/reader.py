@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from phistack.features.arrays import Integers32
-from phistack.features.columns.annotators import annotators_of
-from phistack.features.columns.distinct import Distinct
 from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from phistack.features.columns.installed import LanguageColumn, installed_column
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
 from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
 from phistack.features.columns.settings import OF_THE_TOKEN, FeatureSettings
-from phistack.features.columns.taggers import Annotator
-from phistack.features.columns.vocabulary import Vocabulary
+from phistack.features.columns.taggers import Annotator, annotators_of
+from phistack.features.columns.vocabulary import Distinct, Vocabulary
 from phistack.features.columns.word_columns import LOWER, STEM, is_word_column, word_column
 from phistack.features.errors import BundleError, SettingsError
 

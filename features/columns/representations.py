@@ -21,8 +21,8 @@ from typing import Self, TypedDict
 
 from phistack.features.arrays import Floats32
 from phistack.features.character_models import CharacterModels
-from phistack.features.columns.distinct import Coded
 from phistack.features.columns.layout import Layout
+from phistack.features.columns.vocabulary import Coded
 from phistack.features.columns.word_columns import NONE, normal_form
 from phistack.features.errors import BundleError
 from phistack.features.word_vectors import WordVectors, read_clusters, read_vectors

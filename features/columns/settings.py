@@ -12,17 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phistack.features.byte_pairs import BytePairs
-from phistack.features.columns.annotators import INSTALLED, installed_tagger
 from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS
 from phistack.features.columns.installed import installed_column
 from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER
-from phistack.features.columns.stemming import LANGUAGES
-from phistack.features.columns.word_columns import WORD_COLUMNS
+from phistack.features.columns.taggers import INSTALLED, installed_tagger
+from phistack.features.columns.word_columns import LANGUAGES, WORD_COLUMNS
 from phistack.features.documents import Document
-from phistack.features.errors import SettingsError
-from phistack.features.suggestions import no_such
-from phistack.features.tokens import TOKENISERS, Tokeniser
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.tokens import TOKENISERS, BytePairs, Tokeniser
 
 _MOST_MERGES = 100
 _MOST_CLUSTERS = 10_000

@@ -24,14 +24,13 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from phistack.features.arrays import Integers32
-from phistack.features.byte_pairs import BytePairs
 from phistack.features.character_models import CharacterModels
-from phistack.features.columns.annotators import refuse_other_languages
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.columns.layout import Known, Layout
 from phistack.features.columns.reader import ColumnReader, LazyColumns
 from phistack.features.columns.representations import Representations, RepresentationsState
 from phistack.features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
+from phistack.features.columns.taggers import refuse_other_languages
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form
 from phistack.features.documents import Document
@@ -39,7 +38,7 @@ from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.sentences import learned_abbreviations
 from phistack.features.tags import encode
-from phistack.features.tokens import Tokeniser, TokenOffsets
+from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets
 from phistack.features.writing import write_json
 
 _NOTES_AT_ONCE = 64

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from phistack.features.documents import Document, Span, patient_of
-from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.errors import CorpusError, SettingsError, did_you_mean
 from phistack.features.formats.spans import checked_span, is_id
-from phistack.features.suggestions import did_you_mean
 
 SPANS = "spans"
 """The column of the annotations."""

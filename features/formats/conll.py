@@ -25,10 +25,9 @@ import numpy as np
 
 from phistack.features.documents import Document, Span, patient_of
 from phistack.features.errors import CorpusError
-from phistack.features.files import encode_all, encode_text
 from phistack.features.formats.format import Format, Notes, Pieces
 from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import checked_span, is_id, parse_offset
+from phistack.features.formats.spans import checked_span, encode_all, encode_text, is_id, parse_offset
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 from phistack.features.tags import OUTSIDE, decode, encode

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from phistack.features.documents import patient_of
 from phistack.features.errors import CorpusError
-from phistack.features.files import decoded, lines_of, opened
+from phistack.features.files import decoded, lines_of, opened, read_at_most
 from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
-from phistack.features.regular_files import read_at_most
 
 _HEAD = 2**16
 

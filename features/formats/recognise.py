@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from phistack.features.errors import CorpusError
+from phistack.features.errors import CorpusError, no_such
 from phistack.features.files import STANDARD_INPUT
 from phistack.features.formats.columns import ColumnNames
 from phistack.features.formats.conll import CONLL, is_tag
@@ -25,7 +25,6 @@ from phistack.features.formats.note_file import NoteFile, Reading
 from phistack.features.formats.parquet_table import PARQUET
 from phistack.features.formats.texts import BRAT, TEXT
 from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
-from phistack.features.suggestions import no_such
 
 FORMATS: dict[str, Format] = {
     format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 
-from phistack.features.documents import Span
+from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
 from phistack.features.labels import is_label
 from phistack.features.shown import shown_id
 
+_UNSAFE_PART = re.compile(r"^\.|^$|[\\\x00-\x1f\x7f\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OFFSET = re.compile(r"[0-9]{1,12}")
 _ID = re.compile(r"[^\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]{1,200}")
 
@@ -69,3 +71,38 @@ def checked_span(
             "not changed after it was annotated"
         )
     return Span(start, end, label)
+
+
+def encode_text(document: Document) -> bytes:
+    """The text of a note as UTF-8; :raises CorpusError: for a lone surrogate, which UTF-8 cannot express."""
+    surrogate = _SURROGATE.search(document.text)
+    if surrogate:
+        raise CorpusError(
+            f"document {shown_id(document.id)}: the character at {surrogate.start()} is a lone surrogate, which UTF-8 "
+            "cannot hold; write the corpus as jsonl"
+        )
+    return document.text.encode("utf-8")
+
+
+def encode_all(content: str) -> bytes:
+    """A piece of a file as UTF-8; :raises CorpusError: for a lone surrogate in an id or a patient."""
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise CorpusError(
+            "the name of a document or patient has a lone surrogate, which UTF-8 cannot hold; write the corpus as jsonl"
+        ) from None
+
+
+def file_name(document_id: str, suffix: str) -> str:
+    """The path of a note's file within a folder; an id with slashes has folders in it.
+
+    :raises CorpusError: if the id, or a part between slashes, holds what a file name should not.
+    """
+    if any(map(_UNSAFE_PART.search, document_id.split("/"))):
+        raise CorpusError(
+            f"the document id {shown_id(document_id)!r} cannot be a file name, as it, or a part of it between slashes, "
+            "is empty, begins with a dot or holds a backslash or a control character; rename the document or write the "
+            "corpus as jsonl"
+        )
+    return document_id + suffix

@@ -24,10 +24,9 @@ from lxml import etree
 
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.files import file_name
 from phistack.features.formats.format import Format, Notes, Pieces
 from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import checked_span, parse_offset
+from phistack.features.formats.spans import checked_span, file_name, parse_offset
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id, shown_label
 

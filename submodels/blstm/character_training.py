@@ -22,12 +22,11 @@ from phistack.features.character_models import UNKNOWN, CharacterModels, model_s
 from phistack.features.errors import TrainingError
 from phistack.features.reporting import report
 from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
+from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
-from phistack.submodels.blstm.optimisers import Adam
+from phistack.submodels.blstm.optimisers import Adam, Rates
 from phistack.submodels.blstm.rows import TokenRange, batches_of
-from phistack.submodels.blstm.schedules import Rates
 from phistack.submodels.blstm.weights import random_weights
-from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.lines import Lines
 
 _LOG = logging.getLogger("phistack")

@@ -19,11 +19,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from phistack.features.arrays import Floats, Floats32, Integers, Integers32
-from phistack.submodels.blstm.layers import CharacterLstm, Spelling, TagLayers
+from phistack.submodels.blstm.layers import CharacterLstm, Spelling, TagLayers, WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
 from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights
-from phistack.submodels.blstm.word_prediction import WordPrediction
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lattice import Lattice
 from phistack.submodels.chain.lines import Lines

@@ -1,7 +1,7 @@
 """Training of the network by Keras on TensorFlow: the reference for `submodels.blstm.gradients`, and the way to a GPU.
 
 trainer = KerasTrainer(plan, seed=1)
-trainer.step(TrainingStep(rows, notes, rate=0.01, kept=0.99), generator)
+trainer.step(rows, notes, generator, rate=0.01, kept=0.99)
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from phistack.features.arrays import Floats, Integers32
-from phistack.features.errors import TrainingError
-from phistack.features.extras import need
+from phistack.features.errors import TrainingError, need
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
-from phistack.submodels.blstm.training import TrainingPlan, TrainingStep
+from phistack.submodels.blstm.training import TrainingPlan
 from phistack.submodels.blstm.weights import InitialValues, NetworkWeights
 
 BatchArrays = dict[str, Any]
@@ -49,14 +48,22 @@ class KerasTrainer:
         self._optimiser.build(self._network.trained)
         self._graph: Callable[..., Any] | None = None
 
-    def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
+    def step(
+        self,
+        rows: Sequence[TokenRange],
+        notes: Sequence[EncodedNote],
+        generator: np.random.Generator,
+        *,
+        rate: float,
+        kept: float,
+    ) -> Floats:
         """See `Trainer.step`."""
-        batch = padded_batch(step.rows, step.notes, self._plan.characters)
+        batch = padded_batch(rows, notes, self._plan.characters)
         words, features = self._plan.noised(batch["words"], batch["features"], generator)
         batch |= {"words": words, "features": features}
         if self._graph is None:
             self._graph = self._compiled(batch)
-        losses: Floats = self._graph(batch, np.float32(step.rate), np.float32(step.kept)).numpy()
+        losses: Floats = self._graph(batch, np.float32(rate), np.float32(kept)).numpy()
         return losses
 
     def averaged(self) -> NetworkWeights:

@@ -9,7 +9,7 @@ The inputs enter the gates by one matrix product for all tokens, as do the gradi
 on the previous state is in the loop. No library does this on a processor: Keras and PyTorch loop over padded rows, and
 their graphs take seconds to load and compile, which is longer than a small training.
 
-The equations are those of `submodels.blstm.keras_layers`; a test compares the two.
+The equations are those of `submodels.blstm.network.lstm`; a test compares the two.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     character CNN  ─┼─ dropout ─ bidirectional LSTM ─ dropout ─ dense ─ emissions ─ CRF
     feature embeddings ─┘
 
-Ma and Hovy 2016, with an embedding of each feature column added to the input as in Zhao 2020. The character CNN looks
-at each distinct word of a batch once. As in Liu 2017, an LSTM may read the characters, and a hidden layer may join the
-features to the states after the LSTM. `submodels.blstm.gradients` computes the same in NumPy, with its gradient, and
-`submodels.blstm.inference` only what annotating needs.
+Ma and Hovy 2016, with an embedding of each feature column added to the input as in Zhao 2020. As in Liu 2017, an LSTM
+may read the characters, and a hidden layer may join the features to the states after the LSTM.
+`submodels.blstm.gradients` computes the same in NumPy, with its gradient, and `submodels.blstm.inference` only what
+annotating needs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from phistack.submodels.blstm.keras_layers import fused_lstm, negative_log_likelihood
+from phistack.submodels.blstm.layers import PREDICTIONS, WordPrediction
 from phistack.submodels.blstm.weights import CHARACTERS, InitialValues, NetworkSizes, first_weights
-from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 
 class TaggingNetwork:
@@ -45,13 +44,10 @@ class TaggingNetwork:
         seed: int = 0,
         known: Sequence[InitialValues] = (),
     ) -> None:
-        self.sizes = sizes
-        self.dropout = dropout
-        self.locked = locked
-        self.prediction = prediction
+        self.sizes, self.dropout, self.locked, self.prediction = sizes, dropout, locked, prediction
         self._random = keras.random.SeedGenerator(seed)
-        second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
         first = first_weights(sizes, seed, known)
+        second = prediction.first_weights(sizes.lstm, seed) if prediction else {}
         self.weights = {name: keras.Variable(value, name=name) for name, value in first.items()}
         self._second = [keras.Variable(second[name], name=name) for name in PREDICTIONS if prediction]
 
@@ -75,20 +71,15 @@ class TaggingNetwork:
         # (n_rows, n_tokens): 1 for a token, 0 for the padding after it.
         states = self._states(batch, training=True)
         mask = ops.cast(ops.arange(ops.shape(states)[1])[None, :] < batch["lengths"][:, None], "float32")
-        rows = negative_log_likelihood(
-            self._scores(states, batch), batch["tags"], batch["begins"], mask, *self._chain()
-        )
+        # Without a chain its scores are 0, which makes the loss a softmax for each tag.
+        n_tags = self.sizes.tags
+        shapes = {"transitions": (n_tags, n_tags), "start": (n_tags,), "end": (n_tags,)}
+        chain = [self.weights[name] if self.sizes.chain else ops.zeros(shape) for name, shape in shapes.items()]
+        rows = negative_log_likelihood(self._scores(states, batch), batch["tags"], batch["begins"], mask, *chain)
         total = ops.sum(rows)
         if self.prediction is not None:
             total += self._prediction_loss(self.prediction, states, batch["words"], mask)
         return total / ops.cast(ops.sum(batch["begins"]), "float32"), rows
-
-    def _chain(self) -> tuple[Any, Any, Any]:
-        """Transitions, start and end; without a chain they are 0, which makes the loss a softmax for each tag."""
-        if self.sizes.chain:
-            return self.weights["transitions"], self.weights["start"], self.weights["end"]
-        n_tags = self.sizes.tags
-        return ops.zeros((n_tags, n_tags)), ops.zeros(n_tags), ops.zeros(n_tags)
 
     def _prediction_loss(self, prediction: WordPrediction, states: Any, words: Any, mask: Any) -> Any:
         """As `WordPrediction.loss_and_gradients`; `mask`, of shape `(n_rows, n_tokens)`, is 0 for padding."""
@@ -116,9 +107,8 @@ class TaggingNetwork:
         """The states of both directions, of shape `(n_rows, n_tokens, 2 * lstm)`."""
         # (n_rows, n_tokens, ...): the vectors of word, spelling and all feature values of a token, side by side. A
         # batch has fewer distinct words than tokens, so each spelling is read once and then looked up.
-        w = self.weights
         spelling = ops.take(self._spellings(batch["characters"]), batch["spellings"], axis=0)
-        vectors = [ops.take(w["word"], batch["words"], axis=0), spelling]
+        vectors = [ops.take(self.weights["word"], batch["words"], axis=0), spelling]
         vectors += [] if self.sizes.feature_layer else [self._features(batch)]
         vectors += [batch["states"]] if self.sizes.states else []
         inputs = ops.concatenate(vectors, axis=2)
@@ -151,22 +141,93 @@ class TaggingNetwork:
         return ops.relu(ops.concatenate(answers, axis=1))
 
     def _blstm(self, inputs: Any, lengths: Any, before: str = "") -> Any:
-        """Both directions of an LSTM, of shape `(n_rows, n_tokens, 2 * lstm)`.
-
-        :param before: prefix of the names of its weights.
-        """
+        """Both directions of an LSTM, of shape `(n_rows, n_tokens, 2 * lstm)`; :param before: prefix of its weights."""
         # (n_tokens, n_rows, ...): the kernel wants the tokens first. The backward LSTM begins at each row's last token.
-        w = self.weights
         forward = ops.transpose(inputs, (1, 0, 2))
-        backward = _reversed(forward, lengths)
-        ahead = fused_lstm(forward, w[f"{before}forward"], w[f"{before}forward_bias"])
-        back = _reversed(fused_lstm(backward, w[f"{before}backward"], w[f"{before}backward_bias"]), lengths)
+        backward = tf.reverse_sequence(forward, lengths, seq_axis=0, batch_axis=1)
+        ahead, back = (
+            lstm(read, self.weights[f"{before}{direction}"], self.weights[f"{before}{direction}_bias"])
+            for direction, read in (("forward", forward), ("backward", backward))
+        )
+        back = tf.reverse_sequence(back, lengths, seq_axis=0, batch_axis=1)
         return ops.transpose(ops.concatenate([ahead, back], axis=2), (1, 0, 2))
 
 
-def _reversed(values: Any, lengths: Any) -> Any:
-    """Each row's tokens from last to first, its padding left where it is; of shape `(n_tokens, n_rows, ...)`."""
-    return tf.reverse_sequence(values, lengths, seq_axis=0, batch_axis=1)
+def lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
+    """The states of an LSTM that begins with zeros, of shape `(n_tokens, n_rows, units)`.
+
+    The equations (Hochreiter and Schmidhuber 1997), of a token x and the state h and cell c before it:
+
+        input gate, candidate, forget gate, output gate = [x, h] kernel + bias, through sigmoid, tanh, sigmoid, sigmoid
+        c' = forget gate * c + input gate * candidate
+        h' = output gate * tanh(c')
+
+    :param inputs: of shape `(n_tokens, n_rows, length)`.
+    :param kernel: rows for the input and then for the state, columns for the gates, of shape
+        `(length + units, 4 * units)`.
+    :param bias: of shape `(4 * units,)`.
+    """
+    # TensorFlow does not promise to keep `tf.raw_ops`, but `keras.layers.LSTM` is many times slower on a processor. (Of
+    # BlockLSTMV2, the gates are in another order than in its gradient, as of TensorFlow 2.21.)
+    units = kernel.shape[1] // 4
+    zeros, peephole = tf.zeros((tf.shape(inputs)[1], units)), tf.zeros(units)
+    return tf.raw_ops.BlockLSTM(
+        seq_len_max=tf.cast(tf.shape(inputs)[0], tf.int64), x=inputs, cs_prev=zeros, h_prev=zeros,
+        w=tf.convert_to_tensor(kernel), wci=peephole, wcf=peephole, wco=peephole, b=tf.convert_to_tensor(bias),
+        forget_bias=0.0, cell_clip=-1.0, use_peephole=False,
+    ).h  # fmt: skip
+
+
+def log_partition(emissions: Any, begins: Any, mask: Any, transitions: Any, start: Any, end: Any) -> Any:
+    """The logarithm of the summed weight of all tag sequences of each row.
+
+    A row holds one or more whole sentences: where one begins, the chain ends and starts anew.
+
+    :param emissions: of shape `(n_rows, n_tokens, n_tags)`.
+    :param begins: 1 where a sentence begins, of shape `(n_rows, n_tokens)`; the first token of a row is one.
+    :param mask: 1 for a token and 0 for padding at the end, of shape `(n_rows, n_tokens)`.
+    :param transitions: how well a tag follows another, [from, to], of shape `(n_tags, n_tags)`.
+    :param start: how well a tag begins a sentence, of shape `(n_tags,)`; `end` how well it ends one.
+    :returns: of shape `(n_rows,)`.
+    """
+
+    def forward(before: Any, token: Any) -> Any:
+        # (n_rows, n_tags): the logarithm of the summed weight of all sequences up to this token that end in each tag.
+        emission, begin, real = token
+        goes_on = ops.logsumexp(before[:, :, None] + transitions, axis=1)
+        restarts = ops.logsumexp(before + end, axis=1, keepdims=True) + start
+        return ops.where(real, ops.where(begin, restarts, goes_on) + emission, before)
+
+    # (n_tokens - 1, n_rows, n_tags or 1): without the first token, whose sequences are the tags by themselves.
+    later = [ops.transpose(emissions, (1, 0, 2))[1:]]
+    later += [ops.cast(ops.transpose(marks)[1:, :, None], "bool") for marks in (begins, mask)]
+    # `keras.ops.scan` needs a fixed number of tokens, and so a graph for each.
+    last = tf.foldl(forward, tuple(later), start + emissions[:, 0], parallel_iterations=1)
+    return ops.logsumexp(last + end, axis=1)
+
+
+def negative_log_likelihood(
+    emissions: Any, tags: Any, begins: Any, mask: Any, transitions: Any, start: Any, end: Any
+) -> Any:
+    """What training minimises: `log_partition` less the score of the gold tags, of shape `(n_rows,)`.
+
+    :param tags: integers of shape `(n_rows, n_tokens)`; any tag where the mask is 0. The others are as for
+        `log_partition`.
+    """
+    total = log_partition(emissions, begins, mask, transitions, start, end)
+    begins, mask = ops.cast(begins, emissions.dtype), ops.cast(mask, emissions.dtype)
+    # (n_rows, n_tokens): the score of the gold tag at each token, picked out by one-hot rows.
+    fits = ops.sum(emissions * ops.one_hot(tags, transitions.shape[0], dtype=emissions.dtype), axis=2)
+    # (n_rows, n_tokens - 1): the score of each pair of neighbours, within a sentence or from one into the next.
+    before, after = tags[:, :-1], tags[:, 1:]
+    follows = ops.take(ops.reshape(transitions, (-1,)), before * transitions.shape[0] + after)
+    restarts = ops.take(end, before) + ops.take(start, after)
+    joins = begins[:, 1:] * restarts + (1 - begins[:, 1:]) * follows
+    # (n_rows,): padding is at the end, so the last tag is at the number of tokens less one.
+    n_tokens = ops.cast(ops.sum(mask, axis=1, keepdims=True), "int32")
+    last = ops.squeeze(ops.take_along_axis(tags, n_tokens - 1, axis=1), 1)
+    inner = ops.sum(fits * mask, axis=1) + ops.sum(joins * mask[:, 1:], axis=1)
+    return total - inner - ops.take(start, tags[:, 0]) - ops.take(end, last)
 
 
 def _cross_entropy(scores: Any, classes: Any) -> Any:

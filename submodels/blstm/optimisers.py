@@ -1,5 +1,8 @@
-"""Adam and stochastic gradient descent, with clipped gradients and a running average of the weights, in place.
+"""The learning rate; Adam and stochastic gradient descent, with clipped gradients and a running average, in place.
 
+    rates = Rates("halve on plateau", highest=0.1, patience=3, least=1e-4)
+    rates.at(done=0.2)                              0.1
+    rates.epoch_ended(loss=12.5)                    after three epochs in a row that gained nothing, half the rate
     adam = Adam(weights, clip=10.0)
     adam.read(batch.words)                          brings the vectors of these words up to date
     adam.step(gradients, rate=0.01, kept=0.99)      adam.weights have changed
@@ -13,6 +16,7 @@ of their momentum, which is added up when a word is next read: the sum is the sa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats32, Integers32
 from phistack.submodels.blstm.gradients import Gradients
+from phistack.submodels.blstm.settings import HALVED, RISE_AND_FALL
 from phistack.submodels.blstm.weights import NetworkWeights
 
 _OF_MEAN, _OF_SQUARE, _TINY = 0.9, 0.999, np.float32(1e-7)
@@ -32,6 +37,45 @@ _NOTHING = 1e-30
 """Replaces 0 in a logarithm; so small that its product vanishes in a 32-bit float."""
 
 _WORD = "word"
+
+_WARM_UP = 0.1
+
+
+@dataclass
+class Rates:
+    """The learning rate: it rises in the first tenth and falls to nothing, is constant, or is halved on a plateau.
+
+    :param schedule: one of `settings.SCHEDULES`.
+    :param highest: the highest rate from now on.
+    :param patience: of `halve on plateau`: epochs in a row without gain, after which the rate is halved.
+    :param least: of `halve on plateau`: the rate under which training ends.
+    """
+
+    schedule: str
+    highest: float
+    patience: int = 1
+    least: float = 0.0
+    _best: float = float("inf")
+    _without_gain: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether training ends."""
+        return self.schedule == HALVED and self.highest < self.least
+
+    def at(self, done: float) -> float:
+        """The rate of a step; :param done: the share of the training that is done with it."""
+        if self.schedule != RISE_AND_FALL:
+            return self.highest
+        return self.highest * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
+
+    def epoch_ended(self, loss: float) -> None:
+        """Take note of the training loss of an epoch."""
+        self._without_gain = 0 if loss < self._best else self._without_gain + 1
+        self._best = min(self._best, loss)
+        if self.schedule == HALVED and self._without_gain == self.patience:
+            self.highest /= 2
+            self._without_gain = 0
 
 
 class Adam:

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.errors import SettingsError
-from phistack.features.extras import need
-from phistack.features.suggestions import no_such
+from phistack.features.errors import SettingsError, need, no_such
 from phistack.features.tags import SCHEMES
 from phistack.submodels.base import refuse_beyond
-from phistack.submodels.blstm.schedules import SCHEDULES
 
 _LOG = logging.getLogger("phistack")
 
@@ -47,6 +44,8 @@ NO_LANGUAGE_MODELS = (
     "annotation with `phistack language-model NOTES models`, and name them under [features] of a settings file as "
     'language_models = "models"'
 )
+
+RISE_AND_FALL, CONSTANT, HALVED = SCHEDULES = ("rise and fall", "constant", "halve on plateau")
 
 _CHOICES = {
     "scheme": ("tag scheme", SCHEMES),

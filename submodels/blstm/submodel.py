@@ -32,13 +32,10 @@ from phistack.features.reporting import report
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import OUTSIDE, decode
 from phistack.features.writing import write_json
-from phistack.submodels.base import Candidate, HeadStart, LineMask, Submodel, saved_submodel
-from phistack.submodels.blstm.character_states import SentenceRun, states_in
+from phistack.submodels.base import Candidate, LineMask, Pretraining, Submodel, saved_submodel
 from phistack.submodels.blstm.encoder import Encoder
-from phistack.submodels.blstm.inference import emissions_of
-from phistack.submodels.blstm.network_input import blocks_of
-from phistack.submodels.blstm.rows import EncodedNote, Excerpt
-from phistack.submodels.blstm.schedules import EarlyStopping, f1_of, held_back
+from phistack.submodels.blstm.inference import SentenceRun, emissions_of, states_in
+from phistack.submodels.blstm.rows import EncodedNote, Excerpt, blocks_of
 from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from phistack.submodels.blstm.weights import (
     InitialValues,
@@ -87,15 +84,15 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     costly: ClassVar[bool] = True
     start_: BlstmSubmodel | None = None
 
-    def head_start(self) -> HeadStart | None:
+    def pretraining(self) -> Pretraining | None:
         """Half as many epochs of pretraining on invented notes."""
         if not self.invented_notes:
             return None
         epochs = max(1, self.epochs // 2)
         changes = {"invented_notes": 0, "epochs": epochs, "development": 0.0, "half_precision": False}
-        return HeadStart(self.invented_notes, changes)
+        return Pretraining(self.invented_notes, changes)
 
-    def begin_from(self, files: SavedFiles, space: FeatureSpace) -> None:
+    def warm_start(self, files: SavedFiles, space: FeatureSpace) -> None:
         """Begin with all but the tag layers of pretrained networks."""
         self.start_ = self.load(files, space)
 
@@ -107,7 +104,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         :raises SettingsError: if a setting is out of its range.
         """
         from phistack.submodels.blstm.mention_replacement import Mentions
-        from phistack.submodels.blstm.training import TrainingPlan, train
+        from phistack.submodels.blstm.training import EarlyStopping, TrainingPlan, f1_of, held_back, train
 
         self.check()
         tables, development = held_back(tables, self.development, seed=seed)
@@ -130,22 +127,22 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         characters = self.encoder_.spell(spellings)
         plan = TrainingPlan.of(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
         self.weights_: list[NetworkWeights] = []
+
+        def f1_on_development(weights: NetworkWeights) -> float:
+            trial = copy(self)
+            trial.weights_, trial.threshold = [weights], 1.0
+            return f1_of(development, trial.propose(development))
+
         for number in range(self.networks):
             _LOG.info("blstm: network %d of %d", number + 1, self.networks)
             its_seed = seed + _BETWEEN_SEEDS * number
-            stopping = EarlyStopping(partial(self._f1, development), self.patience) if development else None
+            stopping = EarlyStopping(f1_on_development, self.patience) if development else None
             earlier = transferred_weights(start.weights_[number], start.encoder_, self.encoder_) if start else []
             trainer = self._new_trainer(plan, its_seed, [*known, *earlier])
             reported = partial(self._report, number)
             weights = train(trainer, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
             self.weights_.append(as_floats32(half_precision(weights)) if self.half_precision else weights)
         return self
-
-    def _f1(self, tables: Sequence[FeatureTable], weights: NetworkWeights) -> float:
-        """The F1 of one network with these weights on annotated notes."""
-        trial = copy(self)
-        trial.weights_, trial.threshold = [weights], 1.0
-        return f1_of(tables, trial.propose(tables))
 
     def _report(self, number: int, share: float, words: str) -> None:
         network = f"network {number + 1} of {self.networks}, " if self.networks > 1 else ""

@@ -3,15 +3,15 @@
     plan = TrainingPlan.of(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
     train(NumpyTrainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
 
-Adam with clipped gradients, or plain stochastic gradient descent; `submodels.blstm.schedules` has the learning rate,
-which may also decay from epoch to epoch. The result is a running average of the weights (Polyak and Juditsky 1992),
-which is better than the last weights and costs next to nothing. By default no notes are held out for early stopping:
-with a rate that falls the last average was as good as the best one.
+The result is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
+costs next to nothing. By default no notes are held out for early stopping: with a rate that falls the last average was
+as good as the best one.
 """
 
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -19,16 +19,17 @@ from typing import Protocol
 import numpy as np
 
 from phistack.features.arrays import Floats, Integers32
+from phistack.features.columns.table import FeatureTable
 from phistack.features.reporting import report
+from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import UNKNOWN
 from phistack.submodels.blstm.gradients import FlatBatch, loss_and_gradients
+from phistack.submodels.blstm.layers import PREDICTIONS, WordPrediction
 from phistack.submodels.blstm.mention_replacement import Mentions
-from phistack.submodels.blstm.optimisers import Adam, Sgd
+from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange, batches_of, rows_of
-from phistack.submodels.blstm.schedules import EarlyStopping, Rates
 from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.weights import InitialValues, NetworkSizes, NetworkWeights, first_weights
-from phistack.submodels.blstm.word_prediction import PREDICTIONS, WordPrediction
 
 _LOG = logging.getLogger("phistack")
 
@@ -88,27 +89,26 @@ class TrainingPlan:
         return np.where(forgotten, np.int32(UNKNOWN), words), np.where(lost, self.unknown_values, features)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingStep:
-    """What one step of training reads, and how far it goes.
-
-    :param rows: of the batch.
-    :param notes: to which the rows belong.
-    :param rate: the learning rate.
-    :param kept: share of the running average of the weights that is kept.
-    """
-
-    rows: Sequence[TokenRange] = field(repr=False)
-    notes: Sequence[EncodedNote] = field(repr=False)
-    rate: float
-    kept: float
-
-
 class Trainer(Protocol):
     """Learns from one batch after the other."""
 
-    def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
-        """One step; the losses of the tags of its rows before it, of shape `(n_rows,)`."""
+    def step(
+        self,
+        rows: Sequence[TokenRange],
+        notes: Sequence[EncodedNote],
+        generator: np.random.Generator,
+        *,
+        rate: float,
+        kept: float,
+    ) -> Floats:
+        """Learn from one batch.
+
+        :param notes: to which the rows belong.
+        :param generator: for dropout and for what is made unknown.
+        :param rate: the learning rate.
+        :param kept: share of the running average of the weights that is kept.
+        :returns: the losses of the tags of the rows before the step, of shape `(n_rows,)`.
+        """
         ...
 
     def averaged(self) -> NetworkWeights:
@@ -130,10 +130,18 @@ class NumpyTrainer:
         first = {**first_weights(plan.sizes, seed, known), **second}
         self._optimiser: Adam | Sgd = optimiser(first, plan.settings.clip)
 
-    def step(self, step: TrainingStep, generator: np.random.Generator) -> Floats:
+    def step(
+        self,
+        rows: Sequence[TokenRange],
+        notes: Sequence[EncodedNote],
+        generator: np.random.Generator,
+        *,
+        rate: float,
+        kept: float,
+    ) -> Floats:
         """See `Trainer.step`."""
         plan, optimiser = self._plan, self._optimiser
-        batch = FlatBatch.of(step.rows, step.notes, plan.characters)
+        batch = FlatBatch.of(rows, notes, plan.characters)
         words, features = plan.noised(batch.words, batch.features, generator)
         optimiser.read(words)
         loss, gradients = loss_and_gradients(
@@ -145,7 +153,7 @@ class NumpyTrainer:
             generator=generator,
             prediction=plan.prediction,
         )
-        optimiser.step(gradients, rate=step.rate, kept=step.kept)
+        optimiser.step(gradients, rate=rate, kept=kept)
         return loss.of_rows
 
     def averaged(self) -> NetworkWeights:
@@ -189,6 +197,55 @@ class EasyRows:
         return self._losses[number][np.searchsorted(bounds, first, "right") - 1 : np.searchsorted(bounds, last)]
 
 
+def held_back(
+    tables: Sequence[FeatureTable], share: float, *, seed: int
+) -> tuple[list[FeatureTable], list[FeatureTable]]:
+    """Notes to train on, and notes of about this share of the patients to stop by; none of fewer than two patients.
+
+    Notes that no fold splits are not split here either.
+    """
+    groups = sorted({table.document.unsplit for table in tables})
+    random.Random(seed).shuffle(groups)
+    n_chosen = min(max(1, round(share * len(groups))), len(groups) - 1) if share else 0
+    chosen = set(groups[:n_chosen])
+    parts: tuple[list[FeatureTable], list[FeatureTable]] = [], []
+    for table in tables:
+        parts[table.document.unsplit in chosen].append(table)
+    return parts
+
+
+def f1_of(tables: Sequence[FeatureTable], proposals: Sequence[Sequence[Candidate]]) -> float:
+    """Strict micro F1 of a submodel's chosen candidates in annotated notes."""
+    found = [{c.span for c in of_note if c.chosen} for of_note in proposals]
+    gold = [set(table.document.spans) for table in tables]
+    n_right = sum(len(a & b) for a, b in zip(found, gold, strict=True))
+    return 2 * n_right / max(sum(map(len, found)) + sum(map(len, gold)), 1)
+
+
+@dataclass
+class EarlyStopping:
+    """The best of the epochs so far (as in Berg and Dalianis 2019, three epochs without a better one end a training).
+
+    :param judge: how good weights are; more is better.
+    :param patience: epochs in a row no better than the best, after which training ends.
+    """
+
+    judge: Callable[[NetworkWeights], float] = field(repr=False)
+    patience: int
+    best: NetworkWeights = field(default_factory=dict, repr=False, init=False)
+    scores: list[float] = field(default_factory=list, init=False)
+
+    def seen(self, weights: NetworkWeights) -> bool:
+        """Judge the weights after an epoch; :returns: whether training ends."""
+        score = self.judge(weights)
+        if not self.scores or score > max(self.scores):
+            self.best = weights
+        self.scores.append(score)
+        n_since = len(self.scores) - 1 - self.scores.index(max(self.scores))
+        _LOG.info("blstm: F1 %.4f on development notes after epoch %d", score, len(self.scores))
+        return n_since >= self.patience
+
+
 def train(
     trainer: Trainer,
     mentions: Mentions,
@@ -217,8 +274,7 @@ def train(
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {settings.epochs}")
             done += 1
             rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * settings.decay ** (epoch - 1)
-            step = TrainingStep(rows, notes, rate, kept=min(settings.average, done / (done + 10)))
-            losses = trainer.step(step, generator)
+            losses = trainer.step(rows, notes, generator, rate=rate, kept=min(settings.average, done / (done + 10)))
             loss += float(losses.sum())
             easy.remember(rows, notes, losses)
         _LOG.info("blstm: epoch %d of %d, %d batches", epoch, settings.epochs, len(batches))

@@ -27,9 +27,8 @@ import numpy as np
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
+from phistack.features.files import file_named, read_regular
 from phistack.features.registry import FileRegistry
-from phistack.features.regular_files import read_regular
-from phistack.features.user_files import file_named
 
 Cross = tuple[tuple[str, int], ...]
 

@@ -30,10 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from phistack.features.errors import BundleError, LabelError, SettingsError
+from phistack.features.files import file_named, read_regular
 from phistack.features.labels import label_mapping
 from phistack.features.limited_regex import FLAGS, LONGEST, LimitedRegex, flags_of
-from phistack.features.regular_files import read_regular
-from phistack.features.user_files import file_named
 from phistack.submodels.regex.validators import VALIDATORS
 
 ANY_SET = "*"

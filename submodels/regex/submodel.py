@@ -19,10 +19,9 @@ from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 from weakref import WeakKeyDictionary
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.counting import most_frequent
 from phistack.features.documents import Document, Span
 from phistack.features.errors import LabelError, SettingsError, TrainingError
-from phistack.features.labels import LabelSet
+from phistack.features.labels import LabelSet, most_frequent
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel
@@ -118,11 +117,6 @@ class RegexSubmodel(Submodel):
         for setting in ("min_precision", "choose_precision"):
             if not 0 <= (value := getattr(self, setting)) <= 1:
                 raise SettingsError(f"the regex setting {setting} must be from 0 to 1, not {value}")
-
-    @classmethod
-    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """The settings with a user's patterns, in place of those that a settings file named."""
-        return {**settings, "patterns_file": path}
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn label and precision of every pattern; `seed` changes nothing.

@@ -16,10 +16,9 @@ from pathlib import Path
 
 from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import BundleError, SettingsError
+from phistack.features.files import file_named, read_regular
 from phistack.features.registry import FileRegistry
-from phistack.features.regular_files import read_regular
 from phistack.features.tags import OUTSIDE
-from phistack.features.user_files import file_named
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, saved_patterns
 
 TOKEN_PATTERNS = FileRegistry("token-patterns", "file of token patterns", ".toml")

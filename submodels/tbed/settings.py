@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phistack.features.errors import SettingsError
-from phistack.submodels.base import with_label_set
 
 STARTS = ("regex", "frequent", "empty", "patterns")
 """The initial taggers: the regex submodel, the most frequent tag of each word, all tokens outside, token patterns."""
@@ -49,24 +48,3 @@ class TbedSettings:
             raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
         if not 0 <= self.held_out < 1:
             raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
-
-    @classmethod
-    def for_label_set(cls, settings: Mapping[str, Any], label_set: str) -> Mapping[str, Any]:
-        """See `Submodel.for_label_set`; for the patterns of the initial tagger."""
-        if settings.get("start") == "patterns":
-            return with_label_set(settings, label_set)
-        if not cls.holds(settings):
-            return settings
-        return {**settings, "regex": with_label_set(settings.get("regex", {}), label_set)}
-
-    @classmethod
-    def for_patterns(cls, settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """See `Submodel.for_patterns`; for the regex submodel as initial tagger."""
-        if not cls.holds(settings):
-            return settings
-        return {**settings, "regex": {**settings.get("regex", {}), "patterns_file": path}}
-
-    @classmethod
-    def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The regex kind, if it is the initial tagger."""
-        return ("regex",) if settings.get("start", STARTS[0]) == "regex" else ()

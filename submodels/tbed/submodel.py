@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
@@ -28,7 +28,7 @@ from phistack.features.tags import OUTSIDE, decode, encode
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from phistack.submodels.regex.token_tagger import TokenTagger
-from phistack.submodels.tbed.settings import TbedSettings
+from phistack.submodels.tbed.settings import STARTS, TbedSettings
 from phistack.tbed.grid import STRETCHES, Notes
 from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
@@ -36,7 +36,7 @@ from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
 
 if TYPE_CHECKING:
-    from phistack.tbed.settings import LearnerSettings
+    from phistack.tbed.search import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
@@ -60,6 +60,18 @@ class TbedSubmodel(TbedSettings, Submodel):
     kind: ClassVar[str] = "tbed.v1"
     cost: ClassVar[float] = 10.0
 
+    @classmethod
+    def adapted(cls, settings: Mapping[str, Any], **given: str) -> Mapping[str, Any]:
+        """See `Submodel.adapted`; for the patterns of the initial tagger."""
+        if cls.holds(settings):
+            return {**settings, "regex": submodel_class("regex").adapted(settings.get("regex", {}), **given)}
+        return super().adapted(settings, **given) if settings.get("start") == "patterns" else settings
+
+    @classmethod
+    def holds(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The regex kind, if it is the initial tagger."""
+        return ("regex",) if settings.get("start", STARTS[0]) == "regex" else ()
+
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn the initial tagger, then the rules that correct its errors.
 
@@ -68,7 +80,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         :raises SettingsError: if the template file cannot be used.
         """
         from phistack.tbed.learner import learn
-        from phistack.tbed.settings import LearnerSettings
+        from phistack.tbed.search import LearnerSettings
 
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):

@@ -8,7 +8,7 @@ from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
-from phistack.features import extras
+from phistack.features import errors
 from phistack.features.columns.installed import installed_column
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
@@ -86,6 +86,6 @@ def test_lemmas_are_those_of_the_language(language: str, word: str, lemma: str) 
 
 def test_without_the_lemmatiser_the_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     installed_column.cache_clear()
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(PackageError, match=r"column lemma needs simplemma; .* pip install '\.\[lemmas\]'"):
         FeatureSettings(extra=("lemma",))

@@ -8,7 +8,7 @@ import pytest
 
 from phistack.ensemble.papers.deduce.program import DeduceProgram
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features import extras
+from phistack.features import errors
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
@@ -48,7 +48,7 @@ def test_an_engine_with_another_version_says_so(
 
 
 def test_without_the_program_a_training_is_refused_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     settings = EngineSettings.from_dict({"submodels": {"deduce_program": {}}, "features": {"language": "nl"}})
     with pytest.raises(MissingResourceError, match=r"program DEDUCE needs deduce; .*'\.\[deduce\]'"):
         settings.check()

@@ -11,7 +11,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import TrainingError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
-from phistack.features.phrases import Phrases
+from phistack.features.text_words import Phrases
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")

@@ -59,7 +59,7 @@ def test_systems_that_the_paper_does_not_join_are_not_joined(preset: str, monkey
 
 
 def test_without_tensorflow_a_training_with_it_is_refused_before_the_first_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phistack.features.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("phistack.features.errors.find_spec", lambda name: None)
     monkeypatch.setattr("phistack.ensemble.training.fit_tasks.FitTask.run", lambda task: pytest.fail("began to train"))
     settings = EngineSettings.from_dict({"submodels": {"crf": {}, "blstm": {"trainer": "tensorflow"}}})
     with pytest.raises(MissingResourceError, match=r"trainer `tensorflow` needs tensorflow"):

@@ -23,8 +23,7 @@ from phistack.ensemble.batch.workers.isolation import IsolatedProcess
 from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.tools.processes import end_pool, start_pool
-from phistack.features.errors import MissingResourceError
-from phistack.features.extras import need
+from phistack.features.errors import MissingResourceError, need
 
 _T = TypeVar("_T")
 _A = TypeVar("_A")

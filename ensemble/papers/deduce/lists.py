@@ -20,11 +20,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.files import file_named, read_toml
 from phistack.features.letters import edits, fold
-from phistack.features.suggestions import no_such
 from phistack.features.tokens import Tokeniser, offsets_of
-from phistack.features.user_files import file_named, read_toml
 
 ListEntry = tuple[str, ...]
 """The folded tokens of an entry."""

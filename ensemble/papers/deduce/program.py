@@ -23,8 +23,7 @@ from phistack.ensemble.papers.deduce.names import NameRules
 from phistack.ensemble.papers.rule_submodel import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.errors import MissingResourceError
-from phistack.features.extras import need
+from phistack.features.errors import MissingResourceError, need
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.regex.pattern_files import Pattern
 

@@ -24,10 +24,9 @@ from pathlib import Path
 
 from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
 from phistack.features.errors import SettingsError, StorageError
+from phistack.features.files import file_named, open_regular
 from phistack.features.formats.cells import Cells, rows_of
-from phistack.features.regular_files import open_regular
 from phistack.features.shown import shown_label
-from phistack.features.user_files import file_named
 
 Record = Mapping[str, tuple[str, ...]]
 """Role, or column name without a role -> values, each once."""

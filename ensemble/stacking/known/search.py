@@ -29,9 +29,8 @@ from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.known.spellings import Misspellings, spelt_out
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
-from phistack.features.phrases import Index
 from phistack.features.plain_view import plain_text
-from phistack.features.text_words import Reading, folded_words, is_without_blanks
+from phistack.features.text_words import Index, Reading, folded_words, is_without_blanks
 
 _SHORTEST, _SHORTEST_PHONE, _LONGEST_COUNTRY = 4, 7, 3
 _LETTERS_APART, _BLANKS_APART = 3, 6

@@ -24,9 +24,8 @@ from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Span
 from phistack.features.letters import fold
-from phistack.features.phrases import Index
 from phistack.features.ranges import covering, ranges_of
-from phistack.features.text_words import Words, written_words
+from phistack.features.text_words import Index, Words, written_words
 
 SearchMode = Literal["parts", "whole"]
 """How a mention is searched for."""

@@ -15,7 +15,7 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Corpus, Span
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import HeadStart, new_submodel
+from phistack.submodels.base import Pretraining, new_submodel
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import first_weights, transferred_weights
@@ -76,14 +76,14 @@ def test_what_was_learned_of_words_characters_and_values_is_transferred_weights(
 def test_a_network_that_learned_before_begins_better(tables: list[FeatureTable], first: BlstmSubmodel) -> None:
     """With next to no steps of its own, it knows the words that only the invented notes have."""
     started = BlstmSubmodel(**SMALL, invented_notes=6)
-    started.begin_from(SavedFiles.written_by(first.save), tables[0].space)
+    started.warm_start(SavedFiles.written_by(first.save), tables[0].space)
     started.fit(tables, seed=1)
     alone = BlstmSubmodel(**SMALL, invented_notes=6).fit(tables, seed=1)
     assert set(first.encoder_.words) <= set(started.encoder_.words)
     assert not set(first.encoder_.words) <= set(alone.encoder_.words)
     assert not np.array_equal(started.weights_[0]["forward"], alone.weights_[0]["forward"])
     again = BlstmSubmodel(**SMALL, invented_notes=6)
-    again.begin_from(SavedFiles.written_by(first.save), tables[0].space)
+    again.warm_start(SavedFiles.written_by(first.save), tables[0].space)
     assert all(
         np.array_equal(a[name], b[name])
         for a, b in zip(started.weights_, again.fit(tables, seed=1).weights_, strict=True)
@@ -93,7 +93,7 @@ def test_a_network_that_learned_before_begins_better(tables: list[FeatureTable],
 
 def test_a_fit_forgets_what_it_began_from(tables: list[FeatureTable], first: BlstmSubmodel) -> None:
     model = BlstmSubmodel(**SMALL, invented_notes=6)
-    model.begin_from(SavedFiles.written_by(first.save), tables[0].space)
+    model.warm_start(SavedFiles.written_by(first.save), tables[0].space)
     assert np.array_equal(
         model.fit(tables, seed=1).fit(tables, seed=1).weights_[0]["forward"],
         BlstmSubmodel(**SMALL, invented_notes=6).fit(tables, seed=1).weights_[0]["forward"],
@@ -102,26 +102,26 @@ def test_a_fit_forgets_what_it_began_from(tables: list[FeatureTable], first: Bls
 
 def test_a_training_begins_with_invented_notes_in_any_number_of_processes(corpus: Corpus) -> None:
     one, two = (propose(corpus, SETTINGS, jobs=jobs) for jobs in (1, 2))
-    assert ("blstm", "head start") in one.seconds
-    assert ("regex", "head start") not in one.seconds
+    assert ("blstm", "pretraining") in one.seconds
+    assert ("regex", "pretraining") not in one.seconds
     assert found(one) == found(two)
     without = {"regex": {}, "blstm": {**NETWORK, "invented_notes": 0}}
     alone = propose(corpus, EngineSettings(folds=2, submodels=without))
-    assert ("blstm", "head start") not in alone.seconds
+    assert ("blstm", "pretraining") not in alone.seconds
     assert found(alone) != found(one)
 
 
-def test_a_language_without_invented_notes_has_no_head_start(corpus: Corpus) -> None:
+def test_a_language_without_invented_notes_has_no_pretraining(corpus: Corpus) -> None:
     assert "fr" not in LANGUAGES
     settings = EngineSettings(FeatureSettings(language="fr"), SETTINGS.submodels, folds=2)
-    assert ("blstm", "head start") not in propose(corpus, settings).seconds
+    assert ("blstm", "pretraining") not in propose(corpus, settings).seconds
 
 
 def test_where_all_folds_are_in_the_cache_nothing_is_learned_again(corpus: Corpus, tmp_path: Path) -> None:
     first = propose(corpus, SETTINGS, cache=tmp_path)
     again = propose(corpus, SETTINGS, cache=tmp_path)
     assert all(spent.cached for spent in again.seconds.values())
-    assert ("blstm", "head start") not in again.seconds
+    assert ("blstm", "pretraining") not in again.seconds
     assert found(again) == found(first)
     more = {"regex": {}, "blstm": {**NETWORK, "invented_notes": 5}}
     other = propose(corpus, EngineSettings(folds=2, submodels=more), cache=tmp_path)
@@ -136,24 +136,24 @@ def test_the_systems_of_the_papers_learn_from_annotated_notes_alone() -> None:
         if given.get("kind", name) == "blstm"
     ]
     assert len(networks) >= len(PAPERS)
-    assert all(network.head_start() is None for network in networks)
+    assert all(network.pretraining() is None for network in networks)
 
 
 @pytest.mark.parametrize("kind", KINDS.names)
-def test_a_head_start_is_a_submodel_of_the_same_kind_without_one(kind: str) -> None:
+def test_a_pretraining_is_a_submodel_of_the_same_kind_without_one(kind: str) -> None:
     name = usual_name(kind)
-    start = new_submodel(name, {}).head_start()
-    assert start is None or new_submodel(name, dict(start.changes)).head_start() is None
+    start = new_submodel(name, {}).pretraining()
+    assert start is None or new_submodel(name, dict(start.changes)).pretraining() is None
     if name == "blstm":
-        assert start == HeadStart(400, start.changes if start else {})
+        assert start == Pretraining(400, start.changes if start else {})
 
 
-def test_no_note_of_a_head_start_is_one_that_a_user_tries(corpus: Corpus) -> None:
-    from phistack.ensemble.training.fit_tasks import head_starts_of
+def test_no_note_of_a_pretraining_is_one_that_a_user_tries(corpus: Corpus) -> None:
+    from phistack.ensemble.training.fit_tasks import pretraining_tasks
 
     space = FeatureSpace(FeatureSettings())
     space.fit(corpus.documents)
-    every: Sequence[Any] = [*head_starts_of(SETTINGS, space)]
+    every: Sequence[Any] = [*pretraining_tasks(SETTINGS, space)]
     texts = {table.document.text for task in every for table in task.training}
     assert texts
     assert not texts & {d.text for d in synthesize(50, seed=0, registers="all").documents}
