@@ -1,7 +1,6 @@
 """The regex submodel: patterns and their files, learned labels and precision, candidates, time on hostile text."""
 
 import itertools
-import json
 import time
 import tomllib
 from functools import cache
@@ -18,7 +17,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import Candidate, Submodel, submodel_class
+from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import (
     ANY_SET,
     Pattern,
@@ -301,12 +300,6 @@ def test_the_language_is_that_of_the_tables_unless_set() -> None:
     assert RegexSubmodel(language="nl").fit(tables(document, language="es")).language_ == "nl"
 
 
-def test_gold_is_not_looked_at_when_proposing() -> None:
-    submodel = RegexSubmodel().fit(tables(note("1", "Dr. Ann", DOCTOR="Ann")))
-    with_gold, without = tables(note("2", "Dr. Bo", PATIENT="Bo"), Document("3", "Dr. Bo"))
-    assert submodel.propose([with_gold]) == submodel.propose([without])
-
-
 @pytest.mark.parametrize("documents", [(), (Document("1", "no PHI"),)], ids=["no notes", "no PHI"])
 def test_nothing_to_learn_from(documents: tuple[Document, ...]) -> None:
     with pytest.raises(TrainingError):
@@ -467,12 +460,6 @@ def test_a_damaged_folder_is_refused(file: str, content: str, tmp_path: Path) ->
     (tmp_path / file).write_text(content, encoding="utf-8")
     with pytest.raises(BundleError):
         RegexSubmodel.load(SavedFiles.of_folder(tmp_path), train[0].space)
-
-
-def test_it_is_a_submodel_and_its_settings_are_json() -> None:
-    submodel = submodel_class("regex")()
-    assert isinstance(submodel, Submodel)
-    assert RegexSubmodel(**json.loads(json.dumps(submodel.settings()))).settings() == submodel.settings()
 
 
 # Validators
