@@ -26,7 +26,8 @@ from tests.papers import deduce_stand_in
 QUICK = {
     "blstm": {
         "networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01, "invented_notes": 0
-    }
+    },
+    "engine": {"bundle": "english"},
 }  # fmt: skip
 
 

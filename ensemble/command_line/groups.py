@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.choices import (
+    ENGINES,
     FORMATS,
     LABEL_SETS,
     OTHER_LANGUAGES,
@@ -186,6 +187,13 @@ class TrainingOptions:
     submodels: Annotated[
         str, option(f"Names separated by commas: {', '.join(SUBMODELS)}.", names=SUBMODELS, after=",")
     ] = ""
+    engines: Annotated[
+        list[str] | None,
+        option(
+            "A trained engine as a further submodel: a bundle or the name of one that ships; may be repeated.",
+            "--with", metavar="BUNDLE", names=ENGINES,
+        ),
+    ] = None
     language: LanguageOption = ""
     folds: Annotated[int | None, option("Number of folds for out-of-fold prediction.", show_default="5")] = None
     group_by: GroupByOption = ""
@@ -216,6 +224,7 @@ class TrainingOptions:
             settings = EngineSettings.chosen(self.preset, self.config, language=language)
         if self.submodels:
             settings = settings.only(comma_list(self.submodels))
+        settings = settings.with_engines(self.engines or ())
         if self.patterns:
             user_patterns(self.patterns)
             settings = settings.with_patterns(self.patterns)

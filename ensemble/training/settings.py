@@ -24,7 +24,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
 from pathlib import Path
@@ -165,6 +165,24 @@ class EngineSettings:
     def only(self, names: tuple[str, ...]) -> EngineSettings:
         """The same with only these submodels."""
         return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
+
+    def with_engines(self, bundles: Iterable[str]) -> EngineSettings:
+        """The same with trained engines as further submodels, each named after its bundle.
+
+        :param bundles: paths, or names of engines that ship.
+        :raises SettingsError: for a name that is taken.
+        """
+        submodels = dict(self.submodels)
+        for bundle in bundles:
+            path = Path(bundle)
+            name = re.sub(r"[^A-Za-z0-9_-]", "-", path.name.removesuffix(".zip"))
+            if name in submodels:
+                raise SettingsError(
+                    f"two submodels would be named {name}; give the engine another name under [submodels] in --config"
+                )
+            by_name = bundle == name and not path.exists()
+            submodels[name] = {KIND: "engine", **({} if by_name else {"bundle": str(path.absolute())})}
+        return replace(self, submodels=submodels)
 
     def for_label_set(self, name: str) -> EngineSettings:
         """The same, with the label set of the corpus for patterns, to keep those for types too rare to learn."""
