@@ -171,12 +171,18 @@ class Submodel(ABC):
         return ""
 
     @classmethod
-    def adapted(cls, settings: Mapping[str, Any], *, label_set: str = "", patterns_file: str = "") -> Mapping[str, Any]:
-        """Settings with a shipped label set, unless they name one, and a user's pattern file.
+    def adapted(
+        cls, settings: Mapping[str, Any], *, label_set: str = "", labels: Sequence[str] = (), patterns_file: str = ""
+    ) -> Mapping[str, Any]:
+        """Settings with a shipped label set, unless they name one, the labels of the corpus, and a user's pattern file.
 
         Each is added only if the constructor has an argument of that name.
         """
-        given = {"label_set": settings.get("label_set") or label_set, "patterns_file": patterns_file}
+        given = {
+            "label_set": settings.get("label_set") or label_set,
+            "labels": [*labels],
+            "patterns_file": patterns_file,
+        }
         known = signature(cls).parameters
         return {**settings, **{name: value for name, value in given.items() if value and name in known}}
 

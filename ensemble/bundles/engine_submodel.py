@@ -3,10 +3,11 @@
     [submodels.english]
     kind = "engine"                 the engine that ships under this name, or `bundle = "PATH"`
 
-It never saw the notes, so it reads each of them once and not once a fold. What `fit` learns is what the corpus calls the
-engine's labels: the gold labels that spans of a label meet, counted, with one further count for the label of the same
-kind of PHI. So a label that never meets gold, as e-mail in a few notes, becomes that label. All that the engine weighed
-are candidates, with its probability; those that it accepted are chosen, unless spans of their label mostly meet nothing.
+It never saw the notes, so it reads each of them once and not once a fold. What `fit` learns is what the corpus calls
+the engine's labels: the gold labels that spans of a label meet, counted, with one further count for the label of the
+same kind of PHI. So a label that never meets gold, as e-mail in a few notes, becomes that label. All that the engine
+weighed are candidates, with its probability; those that it accepted are chosen, unless most spans of their label meet
+nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class EngineSubmodel(Submodel):
     frequency as a share of the first one's) and `doubtful_` (labels most of whose spans meet no gold span).
 
     :param bundle: the path of the engine or the name of one that ships; by default the submodel's name.
-    :param label_set: of the corpus, a name or a TOML file; by default the labels of the gold spans.
+    :param label_set: that of the corpus, a name or a TOML file.
+    :param labels: those of the corpus, where it has no such set; those of gold spans are among them anyway.
     """
 
     kind: ClassVar[str] = "engine.v1"
@@ -76,6 +78,7 @@ class EngineSubmodel(Submodel):
 
     bundle: str = ""
     label_set: str = ""
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._ahead: dict[str, list[_Row]] = {}
@@ -165,7 +168,7 @@ class EngineSubmodel(Submodel):
         if not gold:
             raise TrainingError("the notes have no PHI that would show what they call the labels of an engine")
         theirs = self.engine.label_set if self._files else bundle_label_set(self.path)
-        ours = LabelSet.of(self.label_set) if self.label_set else LabelSet("", dict(zip(gold, gold, strict=True)))
+        ours = LabelSet.of(self.label_set) if self.label_set else LabelSet("", dict.fromkeys((*self.labels, *gold), ""))
         meetings: dict[str, Counter[str]] = {label: Counter() for label in theirs.labels}
         for table, rows in zip(tables, found, strict=True):
             for start, end, label, _, accepted in rows:
@@ -179,9 +182,7 @@ class EngineSubmodel(Submodel):
             if (alike := label_like(label, theirs, ours)) in ours:
                 counts[alike] += 1
             ordered = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
-            self.labels_[label] = {
-                name: n / ordered[0][1] for name, n in ordered if n >= _LEAST_SHARE * counts.total()
-            }
+            self.labels_[label] = {name: n / ordered[0][1] for name, n in ordered if n >= _LEAST_SHARE * counts.total()}
         if not any(self.labels_.values()):
             raise TrainingError(
                 f"the engine {self.path} has no label in common with the notes, and marks nothing that is marked in "

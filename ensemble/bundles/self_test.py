@@ -19,6 +19,7 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.deadline import deadline
 from phistack.features.documents import Document
 from phistack.features.errors import BundleError, OverdueError, UnsafePatternError
+from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 
 _TOLERANCE = 1e-3

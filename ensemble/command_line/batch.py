@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -81,16 +82,19 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
-    model, by_language = choose_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
+    path, by_language, beside = choose_engines(
+        model, lambda most: first_texts(source, format_settings, form=form, most=most)
+    )
     chosen = policy_from(
         policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
     )
     settings = RunSettings(
-        source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
-        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language, options=use.options,
-        timeout=timeout, second_pass=second_pass, hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
+        source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
+        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
+        options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
+        jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
-    tell_reliability(model)
+    tell_reliability(path)
     with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
     warn(notices(summary))

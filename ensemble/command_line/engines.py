@@ -108,9 +108,9 @@ def annotate(
         from phistack.ensemble.tools.numerics import keep_all
 
         notes = use.source(source)
-        model, engine = use.load(notes, model)
+        path, engine = use.load(notes, model)
         keep_all()
-    tell_reliability(model)
+    tell_reliability(path)
     written = annotate_corpus(notes, out, engine, format=to)
     warn(written.warnings)
     say_written(written.notes, written.spans, out)

@@ -13,6 +13,7 @@ Each field of a group is an option; a field that is a group itself represents th
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -159,7 +160,7 @@ class UseOptions:
 
         return Source(path, self.reading.reader, self.engine.unmatched_roster)
 
-    def load(self, notes: Source, model: Path | None) -> tuple[Path, Engine]:
+    def load(self, notes: Source, models: Sequence[Path] | None) -> tuple[Path, Engine]:
         """The engine that was named, or those for the languages of the notes.
 
         :raises BundleError, SettingsError: if an engine or one of the options cannot be used.
@@ -167,9 +168,10 @@ class UseOptions:
         from phistack.ensemble.command_line.output import choose_engines
         from phistack.ensemble.tasks.annotating import engine_with
 
-        path, by_language = choose_engines(model, notes.sample)
+        path, by_language, beside = choose_engines(models, notes.sample)
+        options = replace(self.engine.options, beside=beside)
         only = comma_list(self.submodels)
-        return path, engine_with(path, self.engine.options, by_language=by_language, only=only, known=self.engine.known)
+        return path, engine_with(path, options, by_language=by_language, only=only, known=self.engine.known)
 
 
 _SETTINGS = option(
@@ -191,7 +193,9 @@ class TrainingOptions:
         list[str] | None,
         option(
             "A trained engine as a further submodel: a bundle or the name of one that ships; may be repeated.",
-            "--with", metavar="BUNDLE", names=ENGINES,
+            "--with",
+            metavar="BUNDLE",
+            names=ENGINES,
         ),
     ] = None
     language: LanguageOption = ""

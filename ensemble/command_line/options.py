@@ -57,8 +57,12 @@ BundleArgument = Annotated[Path, argument(help=f"{_ENGINE}.", **_BUNDLE)]
 
 ModelOption = Annotated[Path, option(f"{_ENGINE}.", "--model", **_BUNDLE)]
 ModelChoiceOption = Annotated[
-    Path | None, option(f"{_ENGINE}; default: the one that ships for the notes' language.", "--model", **_BUNDLE)
-]
+    list[Path] | None,
+    option(
+        f"{_ENGINE}; default: the one that ships for the notes' language. If repeated, what either finds counts.",
+        "--model", **_BUNDLE,
+    ),
+]  # fmt: skip
 OutOption = Annotated[Path, option("The folder to make.", "--out")]
 SubsetOption = Annotated[
     str, option("Use only these submodels, separated by commas.", "--submodels", names=SUBMODELS, after=",")
