@@ -25,7 +25,7 @@ from phistack.tbed.grid import Notes
 from phistack.tbed.initial_tagger import FrequentTags
 from phistack.tbed.learner import Learned, learn
 from phistack.tbed.rules import Rule, parse_rules
-from phistack.tbed.settings import LearnerSettings
+from phistack.tbed.search import LearnerSettings
 from phistack.tbed.tagger import Tagger, score_rules
 from phistack.tbed.templates import Atom, RuleTemplate, named_templates, read_templates
 

@@ -36,7 +36,7 @@ from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
 
 if TYPE_CHECKING:
-    from phistack.tbed.settings import LearnerSettings
+    from phistack.tbed.search import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
@@ -80,7 +80,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         :raises SettingsError: if the template file cannot be used.
         """
         from phistack.tbed.learner import learn
-        from phistack.tbed.settings import LearnerSettings
+        from phistack.tbed.search import LearnerSettings
 
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
