@@ -70,7 +70,7 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from phistack.ensemble.tasks.training import train_with_report
+        from phistack.ensemble.tasks.training import beside_shipped, train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
@@ -88,6 +88,8 @@ def train(
     if report.weak:
         say(report.weak)
     say(f"The engine of {', '.join(done.engine.names)} is in {model}. {report.choosers.sentence}")
+    if advice := beside_shipped(done, notes, model):
+        say(advice)
     say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on notes that it does not know")
     more_in = "the model card" if details else "--details or the model card"
     say(f"More: {more_in}, phistack engines {model}")
