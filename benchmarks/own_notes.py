@@ -40,7 +40,7 @@ from phistack.features.formats import read_corpus
 from phistack.features.ranges import touching
 
 _MEMBERS = ("regex", "tbed", "crf")
-_FOLDS, _SCORED = 5, 200
+_FOLDS = 5
 _ALONE, _OWN, _UNION, _WITH = "engine alone", "own stack", "their union", "stack with the engine"
 WAYS = (_ALONE, _OWN, _UNION, _WITH)
 _HOMES = {
@@ -63,28 +63,31 @@ class Scores(NamedTuple):
     strict: float
 
 
-def notes_of(name: str, folder: Path) -> Corpus:
-    """The annotated notes of a name."""
+def notes_of(name: str, folder: Path, most: int) -> Corpus:
+    """The annotated notes of a name.
+
+    :param most: of invented ones, how many there are.
+    """
     if name == "invented":
-        return synthesize(600, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")
+        return synthesize(most, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")
     home, group_by = _HOMES[name]
     return grouped_by(read_corpus(folder / home, accept_unknown_labels=True), group_by)
 
 
-def samples(corpus: Corpus, sizes: Sequence[int], seed: int) -> tuple[list[Corpus], Corpus]:
+def samples(corpus: Corpus, sizes: Sequence[int], n_scored: int, seed: int) -> tuple[list[Corpus], Corpus]:
     """Own notes, each sample within the next, and the notes to score, of other patients."""
     units = {document.unsplit: None for document in corpus.documents}
     order = [[*units][i] for i in np.random.default_rng(seed).permutation(len(units))]
     held_out: set[str] = set()
     n_held = 0
     for unit in order:
-        if n_held >= min(_SCORED, len(corpus) // 2):
+        if n_held >= min(n_scored, len(corpus) // 2):
             break
         held_out.add(unit)
         n_held += sum(document.unsplit == unit for document in corpus.documents)
     rest = [d for d in corpus.documents if d.unsplit not in held_out]
     shuffled = [rest[i] for i in np.random.default_rng(seed + 1).permutation(len(rest))]
-    scored = tuple(d for d in corpus.documents if d.unsplit in held_out)[:_SCORED]
+    scored = tuple(d for d in corpus.documents if d.unsplit in held_out)[:n_scored]
     return [replace(corpus, documents=tuple(shuffled[:n])) for n in sizes if n <= len(rest)], replace(
         corpus, documents=scored
     )
@@ -127,7 +130,15 @@ def scores(scored: Corpus, answer: Answer) -> Scores:
 
 
 def curve(
-    name: str, corpus: Corpus, sizes: Sequence[int], seeds: int, *, jobs: int, cache: Path | None, beta: float
+    name: str,
+    corpus: Corpus,
+    sizes: Sequence[int],
+    seeds: int,
+    *,
+    n_scored: int,
+    jobs: int,
+    cache: Path | None,
+    beta: float,
 ) -> Iterator[tuple[int, Mapping[str, list[Scores]]]]:
     """For each number of own notes the scores of all ways, a seed each."""
     engine = load_bundle(bundle_path(name))
@@ -135,7 +146,7 @@ def curve(
     submodels = {**{own: {} for own in _MEMBERS}, member: {"kind": "engine", "bundle": name}}
     language = FeatureSettings(language=engine.language)
     stacking = StackerSettings(beta=beta)
-    drawn = [samples(corpus, sizes, seed) for seed in range(seeds)]
+    drawn = [samples(corpus, sizes, n_scored, seed) for seed in range(seeds)]
     shipped = [alone(engine, scored) for _, scored in drawn]
     for place, size in enumerate(sizes):
         found: dict[str, list[Scores]] = {way: [] for way in WAYS}
@@ -145,10 +156,9 @@ def curve(
             settings = EngineSettings(language, submodels, stacking, folds=_FOLDS, seed=seed)
             proposed = propose(own[place], settings, unseen=scored.documents, jobs=jobs, cache=cache)
             ours = stacked(proposed, _MEMBERS, stacking, seed)
-            answers = (shipped[seed], ours, union(ours, shipped[seed]))
-            for way, answer in zip(
-                WAYS, (*answers, stacked(proposed, tuple(submodels), settings.stacker, seed)), strict=True
-            ):
+            both = stacked(proposed, tuple(submodels), settings.stacker, seed)
+            answers = (shipped[seed], ours, union(ours, shipped[seed]), both)
+            for way, answer in zip(WAYS, answers, strict=True):
                 found[way].append(scores(scored, answer))
         yield size, found
 
@@ -165,18 +175,21 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, default=Path("../shared/corpora"))
     parser.add_argument("--on", nargs="+", choices=[*_HOMES, "invented"], default=["presidio", "asq", "invented"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 20, 40, 80, 160])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--scored", type=int, default=200, help="the most notes to score")
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--beta", type=float, default=2.0, help="of the stacks' thresholds")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--cache", type=Path)
     given = parser.parse_args()
     for name in given.on:
-        corpus = notes_of(name, given.corpora)
+        corpus = notes_of(name, given.corpora, max(given.sizes) + 2 * given.scored + 40)
+        points = curve(
+            given.engine, corpus, given.sizes, given.seeds,
+            n_scored=given.scored, jobs=given.jobs, cache=given.cache, beta=given.beta,
+        )  # fmt: skip
         rows = [
             (str(size), way, *(_cell([getattr(s, figure) for s in of_way]) for figure in Scores._fields))
-            for size, found in curve(
-                given.engine, corpus, given.sizes, given.seeds, jobs=given.jobs, cache=given.cache, beta=given.beta
-            )
+            for size, found in points
             for way, of_way in found.items()
             if of_way
         ]

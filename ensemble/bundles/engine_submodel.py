@@ -29,7 +29,7 @@ from phistack.ensemble.bundles.files import (
     read_manifest,
 )
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.deidentification.kinds import label_like
+from phistack.ensemble.deidentification.kinds import kind_of, label_like
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.options import READ
 from phistack.ensemble.tools.version import code_digest
@@ -179,7 +179,9 @@ class EngineSubmodel(Submodel):
             n_alone = counts.pop("", 0)
             if n_alone > counts.total() + 1:
                 self.doubtful_.add(label)
-            if (alike := label_like(label, theirs, ours)) in ours:
+            alike = label_like(label, theirs, ours)
+            # A label of which nothing is known is like all that have no other counterpart, which says nothing.
+            if alike in ours and (alike == label or kind_of(alike, ours.name) != "OTHER"):
                 counts[alike] += 1
             ordered = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
             self.labels_[label] = {name: n / ordered[0][1] for name, n in ordered if n >= _LEAST_SHARE * counts.total()}
