@@ -156,7 +156,11 @@ class Engine:
         engine.others = self.others if others is None else others
         engine.beside = ()
         if (given := engine.options).beside is not None:
-            own = {"cascade": given.cascade, "recall": given.recall, "other_languages": given.other_languages}
+            own: dict[str, Any] = {
+                "cascade": given.cascade,
+                "recall": given.recall,
+                "other_languages": given.other_languages,
+            }
             engine.beside = tuple(other.with_options(**own) for other in given.beside.load())
         engine.steps  # noqa: B018  What cannot work is refused here.
         return engine
