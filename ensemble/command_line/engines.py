@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import ENGINES, completing_paths
 from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
+    ENGINES,
     AnnotatedFormatOption,
     BundleArgument,
     CorpusArgument,
@@ -21,6 +21,7 @@ from phistack.ensemble.command_line.options import (
     SourceArgument,
     TargetArgument,
     argument,
+    completing_paths,
     option,
 )
 from phistack.ensemble.command_line.output import (

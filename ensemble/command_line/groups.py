@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import (
+from phistack.ensemble.command_line.options import (
     FORMATS,
     LABEL_SETS,
     OTHER_LANGUAGES,
@@ -26,9 +26,6 @@ from phistack.ensemble.command_line.choices import (
     RECALLS,
     SUBMODELS,
     UNITS,
-    one_of,
-)
-from phistack.ensemble.command_line.options import (
     GroupByOption,
     IdColumnOption,
     JobsOption,
@@ -36,6 +33,7 @@ from phistack.ensemble.command_line.options import (
     PatientColumnOption,
     PatternsOption,
     SubsetOption,
+    one_of,
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list

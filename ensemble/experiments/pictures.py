@@ -14,9 +14,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.evaluation import Measure, Score
-from phistack.ensemble.experiments.curves import CurvePoint
+from phistack.ensemble.experiments.ablation import ALONE, VariantRow
+from phistack.ensemble.experiments.learning_curve import CurvePoint
 from phistack.ensemble.experiments.parts import STACK
-from phistack.ensemble.experiments.variants import ALONE, VariantRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
