@@ -127,7 +127,7 @@ def explain(
     use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.tasks.explaining import explain_corpus
+    from phistack.ensemble.tasks.annotating import explain_corpus
 
     notes = use.source(source)
     _, engine = use.load(notes, model)
@@ -170,7 +170,7 @@ def patterns(
     reading: ReadingOptions,
 ) -> None:
     """Check that your own patterns can be used and are not too slow, and show where they match."""
-    from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
+    from phistack.ensemble.tasks.rules import counts_of, matches_table, pattern_matches
     from phistack.submodels.regex.pattern_files import user_patterns
 
     if action != "check":

@@ -7,7 +7,7 @@
     phistack train notes --preset zhao2020 --config mine.toml --folds 3 --text-column body
 
 Each field of a group is an option; a field that is a group itself represents the options of that. See
-`ensemble.command_line.wrapper`.
+`ensemble.command_line.app`.
 """
 
 from __future__ import annotations

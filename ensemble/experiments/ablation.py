@@ -26,7 +26,7 @@ from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments import parts
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of_proposed, difference_facts, stack_table
-from phistack.ensemble.experiments.parts import STACK, Answers, plain
+from phistack.ensemble.experiments.parts import ALONE, STACK, Answers, plain
 from phistack.ensemble.experiments.pictures import ablation_chart
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import at_most_folds
@@ -40,8 +40,6 @@ from phistack.features.documents import Corpus
 from phistack.features.writing import write_json
 from phistack.submodels.base import kind_of, submodel_class
 from phistack.submodels.registry import usual_name
-
-ALONE = "submodel alone"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from phistack.ensemble.evaluation.calibration import Calibration, calibration_pi
 from phistack.ensemble.evaluation.pairing import vocabulary
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
-from phistack.ensemble.experiments import error_tables as counted
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of
 from phistack.ensemble.experiments.parts import STACK, plain, system_cell
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
@@ -184,8 +183,8 @@ class ErrorAnalysis:
     def tables(self) -> list[Table]:
         """Choosers, calibration, and the wrong decisions by kind, by label and by submodels."""
         title = f"choosers on {self.notes.documents} notes, {self.origin.counted}"
-        calibrated = counted.calibration_table(self.calibrations, "Calibration of the submodels and of the stack")
-        wrong = counted.by_kind(self.errors), counted.by_label(self.errors, self.gold), counted.by_chooser(self.errors)
+        calibrated = calibration_table(self.calibrations, "Calibration of the submodels and of the stack")
+        wrong = by_kind(self.errors), by_label(self.errors, self.gold), by_chooser(self.errors)
         return [self.choosers.table(title), calibrated, *wrong]
 
     def latex(self) -> str:
@@ -202,16 +201,16 @@ class ErrorAnalysis:
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure and every wrong decision, for JSON."""
-        of_labels = counted.counts_by(self.errors, counted.label_of)
+        of_labels = counts_by(self.errors, label_of)
         return {
             **self.origin.to_dict(),
             "notes": self.notes.to_dict(),
             "submodels": list(self.choosers.members),
             **self.choosers.to_dict(),
             "calibration": plain(self.calibrations),
-            "kinds": counted.counts_of_kinds(self.errors),
+            "kinds": counts_of_kinds(self.errors),
             "by label": {label: {"gold": self.gold.get(label, 0), **counts} for label, counts in of_labels.items()},
-            "by who chose": counted.counts_by(self.errors, counted.sources_of),
+            "by who chose": counts_by(self.errors, sources_of),
             "each": plain(self.errors),
         }
 
@@ -253,7 +252,7 @@ def analyse_errors(
         Origin(SCHEMA, rule.name, protocol, label_set=gold.label_set.name, units=units),
         CorpusFacts.of(gold),
         choosers,
-        counted.calibrations_of(gold.documents, decided, engine.names),
+        calibrations_of(gold.documents, decided, engine.names),
         {label if with_text else shown_label(label, times[label]): count for label, count in in_gold.items()},
         tuple(
             ShownError.of(wrong, note, times, with_text=with_text)

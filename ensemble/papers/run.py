@@ -33,6 +33,11 @@ from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.tbed.submodel import TbedSubmodel
 from phistack.tbed.templates import TEMPLATES, named_templates
 
+Members = tuple[str, ...]
+"""The submodels of a row: one alone, or several under a stacker."""
+
+MEASURES = ("P", "R", "F1")
+
 _NAMED = {
     "pos": "parts of speech",
     "ner": "general named entities",
@@ -80,12 +85,6 @@ def _templates(model: Submodel) -> Iterable[Iterable[str]]:
 def _in_words(parts: Sequence[str]) -> str:
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last
-
-
-Members = tuple[str, ...]
-"""The submodels of a row: one alone, or several under a stacker."""
-
-MEASURES = ("P", "R", "F1")
 
 
 class FilledTable(NamedTuple):
