@@ -58,7 +58,7 @@ def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> Redaction:
     """Annotate notes, apply a policy, and count."""
     counts = [0] * 7
     deidentifier = Deidentifier(policy, engine.label_set, engine.space.settings.language)
-    notes = [_with_what_must_go(document, deidentifier) for document in gold.documents]
+    notes = [with_what_must_go(document, deidentifier) for document in gold.documents]
     for document, stretches in zip(notes, changed_stretches(engine, notes, policy), strict=True):
         for at, number in enumerate(_counts(document, stretches)):
             counts[at] += number
@@ -80,7 +80,7 @@ def _changed(document: Document, deidentifier: Deidentifier) -> list[Stretch]:
     ]
 
 
-def _with_what_must_go(document: Document, deidentifier: Deidentifier) -> Document:
+def with_what_must_go(document: Document, deidentifier: Deidentifier) -> Document:
     """The note with the spans that the policy changes, and those whose labels it does not know."""
     goes = touching(_changed(document, deidentifier))
     known = deidentifier.label_set.labels

@@ -28,7 +28,7 @@ from phistack.features.formats import read_corpus  # noqa: E402
 from phistack.tbed.grid import Notes  # noqa: E402
 from phistack.tbed.learner import learn  # noqa: E402
 from phistack.tbed.rules import Rule  # noqa: E402
-from phistack.tbed.settings import LearnerSettings  # noqa: E402
+from phistack.tbed.search import LearnerSettings  # noqa: E402
 from phistack.tbed.tagger import Tagger  # noqa: E402
 from phistack.tbed.templates import (  # noqa: E402
     Atom,

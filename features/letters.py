@@ -13,8 +13,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import combining, name, normalize
 
-from rapidfuzz.distance import OSA
-
 LETTER = "[^\\W\\d_][\u0300-\u036f]*"
 """A letter with its combining accents."""
 
@@ -78,4 +76,6 @@ def edits(a: str, b: str, limit: int) -> int:
 
     This is the restricted edit distance of Damerau (1964), "optimal string alignment".
     """
+    from rapidfuzz.distance import OSA
+
     return OSA.distance(a, b, score_cutoff=limit)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.errors import SettingsError
 from phistack.tbed.grid import Condition, TokenGrid
-from phistack.tbed.hash_table import Keys
+from phistack.tbed.rule_table import Keys
 from phistack.tbed.templates import TAG, RuleTemplate
 
 _SEED = 1995

@@ -26,8 +26,7 @@ from phistack.features.errors import TrainingError
 from phistack.features.reporting import report
 from phistack.tbed.grid import Notes, flat_tags
 from phistack.tbed.rules import Rule
-from phistack.tbed.search import RuleSearch, Tagging
-from phistack.tbed.settings import LearnerSettings
+from phistack.tbed.search import LearnerSettings, RuleSearch, Tagging
 
 _LOG = logging.getLogger("phistack")
 

@@ -18,11 +18,9 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.tags import decode
-from phistack.submodels.chain.candidates import batches, propose
-from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.candidates import batches, propose, spans_of
+from phistack.submodels.chain.crf import Chain, Lines
 from phistack.submodels.chain.lattice import Lattice, viterbi
-from phistack.submodels.chain.lines import Lines
-from phistack.submodels.chain.spans import spans_of
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")

@@ -1,13 +1,18 @@
-"""Candidates from the scores of a linear chain.
+"""Candidates from the scores of a linear chain, and how probable spans are under it.
 
-for part in batches(tables):
-    propose(chain, emissions[part], tables[part], [line_bounds(t) for t in tables[part]], "crf")   a list a note
+    for part in batches(tables):
+        propose(chain, emissions[part], tables[part], [line_bounds(t) for t in tables[part]], "crf")   a list a note
+    spans_of(lattice, 0.05)       [(3, 5, "AGE", 0.91), ...]: tokens 3 and 4, and no other, are one age
+
+The probability of a span is that of its beginning and going on up to its last token, less that of going on beyond. Tag
+sequences are decoded as in `features.tags.decode`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,10 +24,12 @@ from phistack.features.tags import OUTSIDE, decode
 from phistack.features.tokens import TokenOffsets
 from phistack.submodels.base import Candidate
 from phistack.submodels.chain.crf import Chain
-from phistack.submodels.chain.lattice import Lattice
-from phistack.submodels.chain.spans import spans_of
+from phistack.submodels.chain.lattice import Lattice, transition_weights
 
 _BATCH_TOKENS = 20_000
+
+TokenSpan = tuple[int, int, str]
+"""First token, token after the last, label."""
 
 
 class HasTokens(Protocol):
@@ -74,7 +81,7 @@ def propose(
     emissions = np.asarray(emissions)
     found: list[list[Candidate]] = [[] for _ in tables]
     offsets = [(table.offsets[0].tolist(), table.offsets[1].tolist()) for table in tables]
-    for first, last, label, probability, chosen in _spans(chain, emissions, edges, threshold, is_phi):
+    for first, last, label, probability, chosen in _spans_of_batches(chain, emissions, edges, threshold, is_phi):
         number = bisect_right(begins, first) - 1
         (starts, ends), begin = offsets[number], begins[number]
         span = Span(starts[first - begin], ends[last - begin - 1], label)
@@ -82,7 +89,7 @@ def propose(
     return found
 
 
-def _spans(
+def _spans_of_batches(
     chain: Chain, emissions: NDArray[Any], edges: Integers, threshold: float, is_phi: Floats | None
 ) -> Iterator[tuple[int, int, str, float, bool]]:
     """First token, token after the last, label, probability, and whether it is on the best path, in order.
@@ -102,3 +109,114 @@ def _spans(
         for start, stop, label, probability in spans_of(lattice, threshold, chosen):
             yield begin + start, begin + stop, label, probability, (start, stop, label) in chosen
         first = last
+
+
+def spans_of(
+    lattice: Lattice, threshold: float, always: Collection[TokenSpan] = ()
+) -> list[tuple[int, int, str, float]]:
+    """Spans and their exact probabilities.
+
+    :param threshold: the least probability, above 0.
+    :param always: spans to return whatever their probability, each within one sequence.
+    :returns: first token, token after the last, label, probability; sorted.
+    """
+    return sorted(_spans(lattice, threshold, _Wanted(always, lattice)))
+
+
+class _Wanted:
+    """The spans to return whatever their probability; `until` is the largest end of those beginning at each token."""
+
+    def __init__(self, spans: Collection[TokenSpan], lattice: Lattice) -> None:
+        numbers = {label: number for number, label in enumerate(_labels(lattice.chain.tags)[0])}
+        self.until = np.zeros(len(lattice.lines.line), dtype=np.int64)
+        self._of_length: dict[int, list[tuple[int, int]]] = {}
+        for first, last, label in spans:
+            self.until[first] = max(self.until[first], last)
+            self._of_length.setdefault(last - first, []).append((first, numbers[label]))
+
+    def among(self, first: Integers, length: int, n_labels: int) -> NDArray[np.bool_]:
+        """Which spans of a length that begin at `first`, sorted, are wanted: `(len(first), n_labels)`."""
+        found = np.zeros((len(first), n_labels), dtype=np.bool_)
+        places = np.array(self._of_length.get(length, []), dtype=np.int64).reshape(-1, 2)
+        found[first.searchsorted(places[:, 0]), places[:, 1]] = True
+        return found
+
+
+def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tuple[int, int, str, float]]:
+    """`alive[i, t]` is the probability that the span begun at `first[i]` is still going on, with tag t."""
+    labels, of_label = _labels(lattice.chain.tags)
+    # (n_alive,) tokens, (n_alive, L) and (n_alive, n_labels): the spans followed, all of one length.
+    first = _beginnings(lattice, threshold, wanted)
+    alive = _begun(lattice, first)
+    masses, length = alive @ of_label, 1
+    while True:
+        kept = (masses.max(axis=1, initial=0.0) >= threshold) | (wanted.until[first] >= first + length)
+        first, alive, masses = first[kept], alive[kept], masses[kept]
+        if not len(first):
+            return
+        # (n_alive, n_labels): the probability of ending here is that of coming this far, less that of going on.
+        alive = _extended(lattice, alive, first + length)
+        longer = alive @ of_label
+        found = masses - longer
+        rows, columns = np.nonzero((found >= threshold) | wanted.among(first, length, len(labels)))
+        probabilities = np.clip(found[rows, columns], 0.0, 1.0).tolist()
+        for begin, column, probability in zip(first[rows].tolist(), columns.tolist(), probabilities, strict=True):
+            yield begin, begin + length, labels[column], probability
+        masses, length = longer, length + 1
+
+
+def _beginnings(lattice: Lattice, threshold: float, wanted: _Wanted) -> Integers:
+    """The tokens at which a span can begin, sorted."""
+    tags = lattice.chain.tags
+    if OUTSIDE not in tags:
+        return np.arange(len(lattice.lines.line), dtype=np.int64)
+    outside = lattice.probabilities[lattice.lines.place, tags.index(OUTSIDE)]
+    return np.flatnonzero((1 - outside >= threshold) | (wanted.until > 0))
+
+
+def _begun(lattice: Lattice, tokens: Integers) -> Floats:
+    """The probability that a span begins at a token with each tag, of shape `(len(tokens), L)`."""
+    tags = lattice.chain.tags
+    between = transition_weights(lattice.chain)
+    # (n_later, L): of all paths to a tag, the share that begin a span there. The first token of a sequence always
+    # begins one.
+    places = lattice.lines.place[tokens]
+    later = places >= len(lattice.lines.first)
+    before = lattice.forward[lattice.lines.place[tokens[later] - 1]]
+    begun = lattice.probabilities[places]
+    begun[later] *= (before @ (between * ~_continues(tags))) / (before @ between)
+    return begun
+
+
+def _extended(lattice: Lattice, alive: Floats, tokens: Integers) -> Floats:
+    """The probabilities that the same spans go on in `tokens`, those after their last."""
+    lines = lattice.lines
+    between = transition_weights(lattice.chain)
+    # (n_inside,): spans end with their sequence.
+    inside = tokens <= lines.last[lines.line[tokens - 1]]
+    places = lines.place[tokens[inside]]
+    # (n_inside, L): the weight of all continuations from a tag at the next token. A span's probability is divided among
+    # the next tags by transition and continuation, and kept only where the span goes on.
+    ahead = lattice.weights[places] * lattice.backward[places]
+    longer = np.zeros_like(alive)
+    longer[inside] = (alive[inside] / (ahead @ between.T)) @ (between * _continues(lattice.chain.tags)) * ahead
+    return longer
+
+
+@lru_cache(maxsize=8)
+def _continues(tags: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Whether the second tag continues the span of the first, as in `decode`; of shape `(L, L)`."""
+    of_label = _labels(tags)[1]
+    found = np.zeros((len(tags), len(tags)), dtype=np.bool_)
+    for i, j in np.argwhere(of_label @ of_label.T).tolist():
+        # BIOES decodes the tags of both schemes.
+        found[i, j] = len(decode([tags[i], tags[j]], scheme="BIOES")) == 1
+    return found
+
+
+@lru_cache(maxsize=8)
+def _labels(tags: tuple[str, ...]) -> tuple[list[str], Floats]:
+    """The labels, sorted, and the label of each tag as 0 or 1, of shape `(L, n_labels)`."""
+    names = [tag.partition("-")[2] for tag in tags]
+    labels = sorted(set(names) - {""})
+    return labels, np.array([[float(name == label) for label in labels] for name in names]).reshape(len(tags), -1)

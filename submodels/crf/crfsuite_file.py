@@ -29,7 +29,6 @@ from phistack.features.errors import BundleError
 _HEADER = struct.Struct("<4sI4s9I")
 _FEATURES = struct.Struct("<4sII")
 _STRINGS = struct.Struct("<4s5I")
-_STRING = struct.Struct("<2I")
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 _STATE, _TRANSITION = 0, 1
 
@@ -96,15 +95,15 @@ def _strings(data: bytes, begin: int, number: int) -> tuple[str, ...]:
     chunk, _, _, _, n_strings, at_places = _STRINGS.unpack_from(data, begin)
     if chunk != b"CQDB" or n_strings != number:
         raise ValueError("no strings where they should be")
-    places = np.frombuffer(data, "<u4", number, begin + at_places).tolist()
-    return tuple(_string(data, begin + place, i) for i, place in enumerate(places))
-
-
-def _string(data: bytes, begin: int, expected: int) -> str:
-    number, length = _STRING.unpack_from(data, begin)
-    if length > _LONGEST_STRING:
+    octets = np.frombuffer(data, np.uint8)
+    places = begin + np.frombuffer(data, "<u4", number, begin + at_places).astype(np.int64)
+    # (n_strings, 2): the number and the length of each, which are before it.
+    heads = octets[places[:, None] + np.arange(8)].view("<u4").astype(np.int64)
+    ends = places + 8 + heads[:, 1]
+    if (heads[:, 1] > _LONGEST_STRING).any():
         raise ValueError("a string is far too long")
-    content = data[begin + _STRING.size : begin + _STRING.size + length]
-    if number != expected or len(content) != length or not content.endswith(b"\0"):
+    if (heads[:, 1] < 1).any() or (heads[:, 0] != np.arange(number)).any() or octets[ends - 1].any():
         raise ValueError("a string is cut")
-    return content[:-1].decode("utf-8")
+    return tuple(
+        data[place + 8 : end - 1].decode("utf-8") for place, end in zip(places.tolist(), ends.tolist(), strict=True)
+    )

@@ -13,8 +13,12 @@ string, and making the strings takes far longer than tagging; `benchmarks/decodi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from itertools import groupby
 from math import prod
 from operator import attrgetter
@@ -54,7 +58,7 @@ class AttributeWeights:
         # Finders by the offset of the one word that they read; `None` for all others, and where these are few.
         offsets = [_offset_of_word(template) for template in crosses.templates]
         finders: defaultdict[int | None, list[_Finder]] = defaultdict(list)
-        for number in np.unique(templates).tolist():
+        for number in np.flatnonzero(np.bincount(templates)).tolist():
             of_template = np.flatnonzero(templates == number)
             # (n_of_template,) for each column of the template: its ids in these attributes.
             digits = crosses.digits(number, values[of_template])
@@ -133,15 +137,27 @@ def _summed(rows: NDArray[np.integer], counts: NDArray[np.integer], weights: Flo
     :param rows: of all sums, in order.
     :param counts: the number of rows of each sum, of shape `(n,)`.
     """
-    from scipy.sparse import csr_array
-
     # (n, n_rows) @ (n_rows, L), with ones in the sparse matrix for the rows of a sum.
     edges = np.cumsum(np.concatenate([[0], counts]), dtype=np.int32)
-    present = csr_array(
-        (np.ones(len(rows), weights.dtype), rows.astype(np.int32, copy=False), edges), (len(counts), len(weights))
-    )
-    sums: Floats32 = present @ weights
+    ones, rows = np.ones(len(rows), weights.dtype), rows.astype(np.int32, copy=False)
+    sums = np.zeros((len(counts), weights.shape[1]), weights.dtype)
+    _sparse_product()(len(counts), *weights.shape, edges, rows, ones, weights.ravel(), sums.ravel())
     return sums
+
+
+@cache
+def _sparse_product() -> Callable[..., None]:
+    """SciPy's `csr_matvecs`, without the rest of SciPy, whose import takes longer than the first note."""
+    scipy = find_spec("scipy")
+    folders = [f"{folder}/sparse" for folder in (scipy and scipy.submodule_search_locations) or ()]
+    spec = PathFinder.find_spec("_sparsetools", folders)
+    if spec is None or spec.loader is None:
+        module = import_module("scipy.sparse._sparsetools")
+    else:
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    product: Callable[..., None] = module.csr_matvecs
+    return product
 
 
 def _offset_of_word(template: Cross) -> int | None:

@@ -1,6 +1,6 @@
 """A linear-chain conditional random field over hand-made features, trained by CRFsuite.
 
-    crf = CrfSubmodel().fit(tables)
+    crf = CrfSubmodel(algorithm="l2sgd", c2=0.1).fit(tables)
     crf.propose(tables)[0]       [Candidate(Span(12, 17, "DOCTOR"), "crf", 0.93), ...]
 
 Lafferty, McCallum and Pereira 2001; as a submodel in Liu 2017 and Zhao 2020. CRFsuite (Okazaki 2007) learns the
@@ -10,40 +10,105 @@ also gives the probability of each span.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import math
-import re
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from phistack.features.arrays import Floats, Floats32, Integers, Integers32
+from phistack.features.arrays import Floats32, Integers32
 from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.errors import BundleError, SettingsError, TrainingError
-from phistack.features.reporting import report
+from phistack.features.errors import BundleError, SettingsError, TrainingError, no_such
 from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.tags import OUTSIDE
+from phistack.features.tags import OUTSIDE, SCHEMES
 from phistack.features.writing import write_json
-from phistack.submodels.base import Candidate, NoteProposals, Submodel, saved_submodel
+from phistack.submodels.base import Candidate, NoteProposals, Submodel, refuse_beyond, saved_submodel
 from phistack.submodels.chain.candidates import batches, propose
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.crf.crfsuite_file import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
-from phistack.submodels.crf.settings import CrfSettings
-from phistack.submodels.crf.templates import Crosses, usable
+from phistack.submodels.crf.templates import TEMPLATES, Cross, Crosses, named_crosses, usable
 
 _LOG = logging.getLogger("phistack")
 _MODEL_FILE = "model.crfsuite"
 _SETTINGS_FILE = "settings.json"
-_ITERATION = re.compile(r"(?:Iteration|Epoch) #(\d+)|Loss: ([\d.]+)")
+
+_LIMITS = {
+    "c1": (0, 1e6), "c2": (0, 1e6), "regularisation": (0, 1e3), "learning_rate": (1e-6, 10),
+    "max_iterations": (1, 10**6), "min_count": (1, 10**9), "look_alikes": (0, 1e6), "others": (0, 1),
+    "threshold": (1e-6, 1),
+}  # fmt: skip
+_ALGORITHMS = ("lbfgs", "l2sgd")
+_FURTHEST = 50
+"""The largest offset of a template, in tokens."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CrfSettings:
+    """The features of the CRF and its training.
+
+    :param templates: the feature crosses, or a file of them by name or path (`submodels.crf.templates`); those with a
+        column that the feature space lacks are dropped. Columns of other packages that they do not name are read at
+        the token and its two neighbours.
+    :param whole_words: whether offsets in templates count words, where tokens are pieces of words: -1 is the last
+        piece of the previous word, not another piece of the same word.
+    :param scheme: `BIO` or `BIOES`.
+    :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
+    :param algorithm: `lbfgs`, or `l2sgd`, stochastic gradient descent.
+    :param c1: coefficient of the L1 penalty, which removes most attributes; only with L-BFGS.
+    :param c2: coefficient of the L2 penalty.
+    :param regularisation: replaces c2: the coefficient of half the squared weights relative to the mean loss of a
+        sequence, as in most programs, where c2 is relative to the sum of losses; 0 for c2.
+    :param learning_rate: of stochastic gradient descent.
+    :param max_iterations: the most passes over the corpus; training may converge earlier.
+    :param min_count: attributes of fewer training tokens are dropped.
+    :param look_alikes: number of hard negatives to learn from, per token of PHI; see `submodels.crf.training`.
+    :param others: the share of all tokens to learn from as well; 1 is all.
+    :param threshold: least probability of a candidate that is not on the best path.
+    """
+
+    templates: str | Sequence[Cross] = TEMPLATES
+    whole_words: bool = False
+    scheme: str = "BIOES"
+    join_sentences: bool = True
+    algorithm: str = "lbfgs"
+    c1: float = 0.05
+    c2: float = 0.05
+    regularisation: float = 0.0
+    learning_rate: float = 0.1
+    max_iterations: int = 40
+    min_count: int = 2
+    look_alikes: float = 0.3
+    others: float = 0.05
+    threshold: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.templates, str):
+            given = self.templates
+            self.templates = tuple(tuple((str(name), int(offset)) for name, offset in cross) for cross in given)
+
+    @property
+    def declared(self) -> tuple[Cross, ...]:
+        """The templates, read from their file if one is named; :raises SettingsError: if it cannot be used."""
+        return named_crosses(self.templates) if isinstance(self.templates, str) else tuple(self.templates)
+
+    def check(self, features: FeatureSettings | None = None) -> None:
+        """See `Submodel.check`."""
+        if self.scheme not in SCHEMES:
+            raise SettingsError(f"the CRF's setting scheme must be one of {', '.join(SCHEMES)}")
+        if self.algorithm not in _ALGORITHMS:
+            raise SettingsError(no_such("algorithm of the CRF", self.algorithm, _ALGORITHMS))
+        if self.algorithm == "l2sgd" and not (self.c2 or self.regularisation):
+            raise SettingsError("the CRF's algorithm l2sgd needs c2 or regularisation above 0")
+        refuse_beyond(_LIMITS, self, "the CRF")
+        if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
+            raise SettingsError(f"the CRF's templates can have offsets of at most {_FURTHEST} tokens")
 
 
 class CrfSubmodel(CrfSettings, Submodel):
@@ -63,14 +128,17 @@ class CrfSubmodel(CrfSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
+        from phistack.submodels.crf.training import train
+
         self.check()
         tags = [table.tags(scheme=self.scheme) for table in tables]
         if all(tag == OUTSIDE for note in tags for tag in note):
             raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
         started = perf_counter()
         self.crosses_ = self._crosses(tables[0].space)
-        self._log_dropped(tables[0].space)
-        self.model_ = self._train(tables, tags, seed)
+        if missing := sorted(self._columns - set(tables[0].space.columns)):
+            _LOG.info("crf: templates with %s are left out, as the features lack these columns", ", ".join(missing))
+        self.model_ = train(self, tables, tags, seed)
         self._use(self.model_)
         _LOG.info(
             "crf: %d attributes with a weight, %d tags, in %.0f s",
@@ -84,30 +152,19 @@ class CrfSubmodel(CrfSettings, Submodel):
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of each note's best path, and the other probable ones."""
-        return self._proposed(tables)
+        return [note.candidates for note in self.proposals(tables)]
 
     def proposals(self, tables: Sequence[FeatureTable]) -> list[NoteProposals]:
         """The same, with the probability of further PHI in each line."""
-        is_phi = np.empty(sum(map(len, tables)))
-        notes = np.split(is_phi, np.cumsum([len(table) for table in tables])[:-1])
-        return [NoteProposals.of(*note) for note in zip(tables, self._proposed(tables, is_phi), notes, strict=False)]
-
-    def _proposed(self, tables: Sequence[FeatureTable], is_phi: Floats | None = None) -> list[list[Candidate]]:
-        found: list[list[Candidate]] = []
-        first = 0
+        found: list[NoteProposals] = []
         for part in batches(tables):
-            some = tables[part]
-            last = first + sum(map(len, some))
-            found += propose(
-                self.chain_,
-                self.emissions(some),
-                some,
-                [self._sequences(table) for table in some],
-                self.name,
-                self.threshold,
-                is_phi=None if is_phi is None else is_phi[first:last],
-            )
-            first = last
+            notes = tables[part]
+            edges = np.cumsum([0, *map(len, notes)])
+            is_phi = np.empty(edges[-1])
+            bounds = list(map(self.sequences, notes))
+            emissions = self.emissions(notes)
+            of_notes = propose(self.chain_, emissions, notes, bounds, self.name, self.threshold, is_phi=is_phi)
+            found += map(NoteProposals.of, notes, of_notes, np.split(is_phi, edges[1:-1]))
         return found
 
     def save(self, folder: Path) -> None:
@@ -129,7 +186,8 @@ class CrfSubmodel(CrfSettings, Submodel):
             model._use(model.model_)
         return model
 
-    def _sequences(self, table: FeatureTable) -> Integers32:
+    def sequences(self, table: FeatureTable) -> Integers32:
+        """The first tokens of a note's tag sequences, then its number of tokens."""
         return line_bounds(table) if self.join_sentences else table.sentences
 
     def _crosses(self, space: FeatureSpace) -> Crosses:
@@ -140,83 +198,14 @@ class CrfSubmodel(CrfSettings, Submodel):
     def _columns(self) -> set[str]:
         return {name for template in self.declared for name, _ in template}
 
-    def _log_dropped(self, space: FeatureSpace) -> None:
-        if missing := sorted(self._columns - set(space.columns)):
-            n_declared, n_left = len(self.declared), len(usable(self.declared, space.columns))
-            _LOG.info(
-                "crf: %d of %d templates are left out, as the features lack %s",
-                n_declared - n_left, n_declared, ", ".join(missing),
-            )  # fmt: skip
-
-    def _train(self, tables: Sequence[FeatureTable], tags: Sequence[list[str]], seed: int) -> bytes:
-        """CRFsuite's model file."""
-        from pycrfsuite import Trainer
-
-        from phistack.submodels.crf.instructive import instructive_tokens, pieces
-
-        trainer = Trainer(self.algorithm, verbose=False)
-        trainer.message = _progress(self.max_iterations)
-        names, attributes = self._attributes(tables)
-        flat = np.array([tag for note in tags for tag in note], dtype=object)
-        lines = self._lines(tables)
-        is_phi = flat != OUTSIDE
-        learned = instructive_tokens(attributes, is_phi, lines, look_alikes=self.look_alikes, others=self.others)
-        # (n_attributes,): those with enough training tokens; index 0 of the counts is for none.
-        kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= self.min_count
-        sequences = list(pieces(learned, lines))
-        for piece in sequences:
-            of_tokens = attributes[:, piece].T
-            present = (of_tokens >= 0) & kept[of_tokens]
-            of_piece = [names[row[has]].tolist() for row, has in zip(of_tokens, present, strict=True)]
-            trainer.append(of_piece, flat[piece].tolist())
-        trainer.set_params(self._parameters(len(sequences)))
-        if self.algorithm == "l2sgd":
-            _seed_c_library(seed)
-        with TemporaryDirectory() as folder:
-            trainer.train(str(Path(folder) / _MODEL_FILE))
-            return (Path(folder) / _MODEL_FILE).read_bytes()
-
-    def _parameters(self, n_sequences: int) -> dict[str, float]:
-        """CRFsuite's parameters.
-
-        Its l2sgd has the rate `eta / (1 + lambda * eta * t)` at step t, with lambda = 2 * c2 / n_sequences. It tries
-        several values of eta first, unless the number of trials is one.
-        """
-        shared = {
-            "c2": self.regularisation / 2 * n_sequences if self.regularisation else self.c2,
-            "max_iterations": self.max_iterations,
-            "feature.possible_states": False,
-            "feature.possible_transitions": False,
-        }
-        own = {"lbfgs": {"c1": self.c1}, "l2sgd": {"calibration.eta": self.learning_rate, "calibration.max_trials": 1}}
-        return {**shared, **own[self.algorithm]}
-
-    def _lines(self, tables: Sequence[FeatureTable]) -> Integers:
-        """The number of each token's sequence, over all notes; of shape `(n_tokens,)`."""
-        lengths = np.concatenate([np.diff(self._sequences(table)) for table in tables])
-        return np.repeat(np.arange(len(lengths)), lengths)
-
-    def _attributes(self, tables: Sequence[FeatureTable]) -> tuple[NDArray[np.object_], Integers32]:
-        """The names of all attributes that are frequent enough, and the attributes of each token.
-
-        :returns: names of shape `(n_attributes,)`, and indices of shape `(n_templates, n_tokens)`, -1 for none.
-        """
-        names: list[str] = []
-        found = np.empty((len(self.crosses_.templates), sum(map(len, tables))), dtype=np.int32)
-        # (n_templates, n_tokens): the frequent values of all templates, numbered consecutively.
-        for number, values in enumerate(self.crosses_.read(tables)):
-            distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-            kept = (distinct >= 0) & (counts >= self.min_count)
-            found[number] = np.where(kept, len(names) + np.cumsum(kept) - 1, -1)[places]
-            names.extend([f"{number}:{value}" for value in distinct[kept].tolist()])
-        return np.array(names, dtype=object), found
-
     def _use(self, model: bytes) -> None:
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
         weights = read_weights(model)
         try:
-            pairs = [(int(number), int(value)) for number, value in (name.split(":") for name in weights.attributes)]
-            attributes = np.fromiter(chain.from_iterable(pairs), np.int64).reshape(-1, 2)
+            if any(name.count(":") != 1 for name in weights.attributes):
+                raise ValueError("not a template and a value")
+            pairs = ":".join(weights.attributes).split(":") if weights.attributes else []
+            attributes = np.fromiter(map(int, pairs), np.int64, len(pairs)).reshape(-1, 2)
         except (ValueError, OverflowError):
             raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
@@ -227,35 +216,3 @@ class CrfSubmodel(CrfSettings, Submodel):
         nothing = np.zeros(len(weights.labels))
         self.chain_ = Chain(weights.labels, weights.transitions, nothing, nothing).constrained(self.scheme)
         self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
-
-
-def _seed_c_library(seed: int) -> None:
-    """Seed the C library, whose random numbers CRFsuite uses; :raises SettingsError: if it cannot be reached."""
-    try:
-        seed_with = ctypes.CDLL(None).srand
-    except (OSError, TypeError, AttributeError):
-        raise SettingsError(
-            "the CRF's algorithm l2sgd draws from the C library, which cannot be seeded on this system, so no training "
-            "could be repeated; use the algorithm lbfgs"
-        ) from None
-    seed_with(ctypes.c_uint(seed % 2**32))
-
-
-_READING = 0.15
-"""The approximate share of a fit before the first iteration."""
-
-
-def _progress(most: int) -> Callable[[str], None]:
-    """Turns the messages of CRFsuite into progress reports, and logs every tenth iteration."""
-    iteration = 0
-
-    def on_message(message: str) -> None:
-        nonlocal iteration
-        match = _ITERATION.search(message)
-        if match and match[1]:
-            iteration = int(match[1])
-            report(_READING + (1 - _READING) * iteration / most, f"iteration {iteration} of {most}")
-        elif match and iteration % 10 == 0:
-            _LOG.info("crf: iteration %d, loss %s", iteration, match[2])
-
-    return on_message

@@ -115,7 +115,7 @@ class Scanner:
         parts = [found[word][0][found[word][1] & np.uint64(bits) != 0] for word, bits in self._bits[number].items()]
         if max(map(len, parts)) > most:
             return None
-        places = np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+        places = np.flatnonzero(np.bincount(np.concatenate(parts))) if len(parts) > 1 else parts[0]
         return places if len(places) <= most else None
 
 

@@ -11,7 +11,7 @@ from phistack.ensemble.papers.entities import CLASSES, EntitySubmodel
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
-from phistack.features.columns import annotators
+from phistack.features.columns import taggers
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.columns.taggers import NltkEntities, installed_tagger
@@ -127,11 +127,11 @@ def test_general_labels_do_not_make_a_corpus_dutch(tmp_path: Path) -> None:
 
 
 def test_what_is_installed_is_taken_and_else_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(annotators, "find_spec", lambda name: None)
+    monkeypatch.setattr(taggers, "find_spec", lambda name: None)
     assert installed_tagger("en", "ner") == FeatureSettings(ner="installed").ner == "nltk"
     with pytest.raises(SettingsError, match="spacy download nl_core_news_sm"):
         FeatureSettings(ner="installed", language="nl")
-    monkeypatch.setattr(annotators, "find_spec", lambda name: name)
+    monkeypatch.setattr(taggers, "find_spec", lambda name: name)
     assert FeatureSettings(ner="installed", language="nl").ner == "spacy:nl_core_news_sm"
 
 

@@ -25,6 +25,7 @@ from phistack.submodels.blstm.optimisers import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import named_crosses, read_crosses
+from phistack.submodels.crf.training import parameters
 from phistack.submodels.regex.pattern_files import parse_patterns
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.submodel import TbedSubmodel
@@ -213,8 +214,8 @@ def test_the_learning_rate_is_the_one_of_the_settings(notes: list[FeatureTable])
 
 def test_regularisation_stands_beside_the_mean_loss_of_a_sequence(notes: list[FeatureTable]) -> None:
     """The same penalty as c2, which stands beside the sum over all sequences."""
-    assert sgd()._parameters(1000)["c2"] == pytest.approx(0.15)
-    assert CrfSubmodel(c2=0.7)._parameters(1000)["c2"] == 0.7
+    assert parameters(sgd(), 1000)["c2"] == pytest.approx(0.15)
+    assert parameters(CrfSubmodel(c2=0.7), 1000)["c2"] == 0.7
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""Invented people with names of twenty origins, and how notes write them.
+
+person = draw_person({"english": 5, "korean": 1}, random.Random(0), sex="F")
+person.written("formal"), domains)            [("Okafor", "last"), (", ", ""), ("Ngozi", "first")]
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from phistack.features.letters import without_accents
+
+FORMS = {
+    "": "{first} {last}",
+    "middle": "{first} {m}. {last}",
+    "m": "{first} {m} {last}",
+    "formal": "{last}, {first}",
+    "formalm": "{last}, {first} {m}",
+    "comma": "{last},{first}",
+    "caret": "{last}^{first}^{m}",
+    "first": "{first}",
+    "last": "{last}",
+    "nick": "{nick}",
+    "nicklast": "{nick} {last}",
+    "short": "{f}. {last}",
+    "shortbare": "{f} {last}",
+    "lastf": "{last} {f}",
+    "lastfdot": "{last} {f}.",
+    "initials": "{f}{l}",
+    "three": "{f}{m}{l}",
+    "dotted": "{f}.{l}.",
+    "small": "{fsmall}{lsmall}",
+}
+"""Form -> how the name is written; `user` and `email` are made of it."""
+UNDIVIDED = ("initials", "three", "dotted", "small", "user", "email")
+"""Forms in which first and last name are not apart."""
+
+
+@cache
+def _names() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone with a name; `number` makes user names differ."""
+
+    first: str = field(repr=False)
+    last: str = field(repr=False)
+    middle: str = field(repr=False)
+    sex: str
+    origin: str
+    number: int
+
+    def written(self, form: str, domains: Sequence[str]) -> list[tuple[str, str]]:
+        """The name in a form, in pieces of text and part: `first`, `last` or empty for what stands between.
+
+        :param form: a key of `FORMS`, or `user` or `email`, which are one piece.
+        :param domains: of e-mail addresses.
+        """
+        plain = "".join(filter(str.isalpha, without_accents(self.last))).lower()
+        user = f"{without_accents(self.first)[0].lower()}{plain[:9]}"
+        if form == "email":
+            return [(f"{user}@{domains[self.number % len(domains)]}", "email")]
+        if form == "user":
+            return [(f"{user}{self.number % 20 or ''}", "user")]
+        values = {
+            **{"first": self.first, "last": self.last, "m": self.middle, "nick": self._nick},
+            **{"f": self.first[0], "l": self.last[0], "fsmall": self.first[0].lower(), "lsmall": self.last[0].lower()},
+        }
+        pieces: list[tuple[str, str]] = []
+        for between, name, _, _ in Formatter().parse(FORMS[form]):
+            if between:
+                pieces.append((between, ""))
+            if name:
+                part = "first" if name in ("first", "nick") else "last"
+                pieces.append((values[name], part))
+        return pieces
+
+    @property
+    def _nick(self) -> str:
+        short: str = _names()["nicknames"].get(self.first, self.first)
+        return short
+
+
+def draw_person(
+    origins: Mapping[str, float], rng: random.Random, *, sex: str = "", taken: Collection[str] = (),
+    family: Person | None = None,
+) -> Person:  # fmt: skip
+    """Draw someone.
+
+    :param origins: origin -> how frequent it is.
+    :param sex: `F` or `M`; either, if empty.
+    :param taken: surnames of others.
+    :param family: who has the same surname.
+    """
+    sex = sex or rng.choice("FM")
+    (origin,) = rng.choices([*origins], [*origins.values()]) if family is None else (family.origin,)
+    table = _names()[origin]
+    last = family.last if family else rng.choice([name for name in table["last"] if name not in taken])
+    return Person(rng.choice(table[sex]), last, rng.choice("ABCDEGHJKLMPRSTW"), sex, origin, rng.randrange(1, 400))

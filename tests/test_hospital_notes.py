@@ -1,0 +1,145 @@
+"""The invented hospital notes that nothing is trained on, and what is counted on them."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+from benchmarks.hospital_notes.__main__ import counted
+from benchmarks.hospital_notes.noise import NOISE, noisy
+from benchmarks.hospital_notes.notes import corpus_of, inside, invented
+from benchmarks.hospital_notes.people import FORMS, Person
+from benchmarks.hospital_notes.templates import FOLDER, LANGUAGES, Mention, filled, templates, world
+from benchmarks.reached import ALL, Tally
+from phistack.ensemble.synthesis.templates import all_text
+from phistack.features.documents import Document, Span
+
+KINDS = {
+    *("discharge", "triage", "nursing", "radiology", "pathology", "operation", "portal", "letter", "consult"),
+    "emergency",
+}
+THERE = [language for language in LANGUAGES if (FOLDER / f"{language}.txt").exists()]
+every_language = pytest.mark.parametrize("language", THERE)
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def _normalised(text: str) -> set[str]:
+    """Its lines of five words or more, without slots, figures and case."""
+    lines = (_LETTERS.findall(re.sub(r"\{[^}]*\}|\[\[[^\]]*\]\]", " ", line).casefold()) for line in text.splitlines())
+    return {" ".join(words) for words in lines if len(words) >= 5}
+
+
+@every_language
+def test_each_kind_has_templates_and_each_template_one_kind(language: str) -> None:
+    assert {template.kind for template in templates(language)} == KINDS
+    texts = Counter(template.text for template in templates(language))
+    assert max(texts.values()) == 1
+
+
+@every_language
+def test_every_slot_is_known_and_filled(language: str) -> None:
+    known = {*world(language)["people"], *world(language)["values"], *world(language)["words"], "date", "dob", "age"}
+    for number, template in enumerate(templates(language)):
+        assert {slot.rstrip("0123456789").lower() for slot in template.slots} <= {name.lower() for name in known}
+        for seed in range(5):
+            text, mentions = filled(template, language, random.Random(seed))
+            assert not re.search(r"[{}]", text), f"template {number} of {template.kind} leaves a brace"
+            assert mentions or template.kind == "triage"
+
+
+@every_language
+def test_spans_are_exact_and_labels_of_the_label_set(language: str) -> None:
+    corpus = corpus_of(invented(language, 200, seed=3), language)
+    assert {span.label for note in corpus.documents for span in note.spans} <= set(corpus.label_set.labels)
+    for note in corpus.documents:
+        for span in note.spans:
+            assert note.text[span.start : span.end] == note.text[span.start : span.end].strip() != ""
+        assert all(a.end <= b.start for a, b in zip(note.spans, note.spans[1:], strict=False))
+
+
+@every_language
+def test_names_stand_where_they_are_marked(language: str) -> None:
+    """A name of the patient in any form is made of letters of that name, in whatever case."""
+    for template in templates(language)[:40]:
+        text, mentions = filled(template, language, random.Random(5))
+        for mention in mentions:
+            written = text[mention.span.start : mention.span.end]
+            assert bool(mention.origin) == (mention.slot in {*world(language)["people"], "user", "email"})
+            if mention.slot in ("mrn", "phone", "zip"):
+                assert re.search(r"\d", written)
+            if mention.origin and mention.slot not in ("user", "email"):
+                assert not re.search(r"\d", written)
+
+
+@every_language
+def test_no_line_is_one_of_the_templates_for_training(language: str) -> None:
+    ours = _normalised((FOLDER / f"{language}.txt").read_text(encoding="utf-8"))
+    shared = sorted(ours & _normalised(all_text(language)))
+    assert len(ours) > 30
+    assert shared == []
+
+
+@every_language
+def test_notes_depend_on_the_seed_alone(language: str) -> None:
+    first, again, other = (invented(language, 20, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert [note.text for note in first] != [note.text for note in other]
+
+
+def test_every_noise_keeps_each_identifier() -> None:
+    text, mentions = filled(templates("en")[0], "en", random.Random(0))
+    for noise in NOISE:
+        changed, after = noisy(text, mentions, noise, random.Random(1))
+        assert len(after) >= len(mentions)
+        assert all(changed[m.span.start : m.span.end].strip() for m in after)
+        if noise in ("none", "lower", "upper", "wrap", "copied"):
+            before = [text[m.span.start : m.span.end].casefold().split() for m in mentions]
+            assert [changed[m.span.start : m.span.end].casefold().split() for m in after][: len(mentions)] == before
+        assert (changed == text) == (noise == "none")
+
+
+def test_copied_text_has_its_identifiers_again() -> None:
+    mentions = [Mention(Span(0, 3, "PATIENT"), "patient", "english"), Mention(Span(8, 12, "DATE"), "date", "")]
+    text, after = noisy("Ann\nsaw 3/14\nend\n", mentions, "copied", random.Random(0))
+    head, _, copied = text.partition("\n-----\n")
+    assert head == "Ann\nsaw 3/14\nend\n" and copied in head
+    assert [text[m.span.start : m.span.end] for m in after[2:]] == [w for w in ("Ann", "3/14") if w in copied]
+
+
+def test_forms_of_a_name() -> None:
+    person = Person("Ngozi", "Bin-Salem", "T", "F", "west_african", 21)
+    written = {form: "".join(text for text, _ in person.written(form, ["a.org"])) for form in FORMS}
+    assert written["caret"] == "Bin-Salem^Ngozi^T"
+    assert (written["initials"], written["dotted"], written["small"]) == ("NB", "N.B.", "nb")
+    assert person.written("email", ["a.org"]) == [("nbinsalem@a.org", "email")]
+    assert person.written("formal", ["a.org"]) == [("Bin-Salem", "last"), (", ", ""), ("Ngozi", "first")]
+
+
+def test_what_is_counted() -> None:
+    """Two of three identifiers are touched, one wholly; of three stretches two are right; one word of two is lost."""
+    note = Document("1", "Ann Hill, 3/14, 44 well today", (Span(0, 8, "A"), Span(10, 14, "B"), Span(16, 18, "C")))
+    tally = Tally()
+    own = {note.spans[1]: [("identifier", "date")]}
+    tally.add(note, note.spans, [(0, 3), (10, 14), (19, 23)], [("kind", "x")], own)
+    figures = tally.figures()
+    everything = figures[ALL]
+    shares = (everything.touched, everything.covered, everything.right, everything.lost)
+    assert [share.value for share in shares] == pytest.approx([2 / 3, 1 / 3, 2 / 3, 1 / 2])
+    assert figures["identifier", "date"].touched.value == 1
+    assert figures["identifier", "date"].right is None
+    assert figures["kind", "x"] == everything
+
+
+def test_the_table_of_a_run_has_each_kind_noise_and_origin() -> None:
+    notes = invented("en", 60, seed=0)
+    nothing: list[list[tuple[int, int]]] = [[] for _ in notes]
+    figures = counted(notes, [note.document.spans for note in notes], nothing).figures()
+    assert {name for by, name in figures if by == "kind"} == KINDS
+    assert {"none", "typing"} <= {name for by, name in figures if by == "noise"}
+    assert {("identifier", "mrn"), ("origin", "english")} <= figures.keys()
+    assert figures[ALL].touched.value == 0 and figures[ALL].right is None
+
+
+def test_a_line_shows_what_was_missed() -> None:
+    assert inside("a\nsaw Ann  Hill today\nb", Span(6, 9, "PATIENT")) == "saw [[Ann]] Hill today"
