@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import ENGINES, completing_paths
 from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
+    ENGINES,
     AnnotatedFormatOption,
     BundleArgument,
     CorpusArgument,
@@ -21,6 +21,7 @@ from phistack.ensemble.command_line.options import (
     SourceArgument,
     TargetArgument,
     argument,
+    completing_paths,
     option,
 )
 from phistack.ensemble.command_line.output import (
@@ -128,7 +129,7 @@ def explain(
     use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.tasks.explaining import explain_corpus
+    from phistack.ensemble.tasks.annotating import explain_corpus
 
     notes = use.source(source)
     _, engine = use.load(notes, model)
@@ -171,7 +172,7 @@ def patterns(
     reading: ReadingOptions,
 ) -> None:
     """Check that your own patterns can be used and are not too slow, and show where they match."""
-    from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
+    from phistack.ensemble.tasks.rules import counts_of, matches_table, pattern_matches
     from phistack.submodels.regex.pattern_files import user_patterns
 
     if action != "check":

@@ -7,7 +7,7 @@
     phistack train notes --preset zhao2020 --config mine.toml --folds 3 --text-column body
 
 Each field of a group is an option; a field that is a group itself represents the options of that. See
-`ensemble.command_line.wrapper`.
+`ensemble.command_line.app`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import (
+from phistack.ensemble.command_line.options import (
     ENGINES,
     FORMATS,
     LABEL_SETS,
@@ -28,9 +28,6 @@ from phistack.ensemble.command_line.choices import (
     RECALLS,
     SUBMODELS,
     UNITS,
-    one_of,
-)
-from phistack.ensemble.command_line.options import (
     GroupByOption,
     IdColumnOption,
     JobsOption,
@@ -38,6 +35,7 @@ from phistack.ensemble.command_line.options import (
     PatientColumnOption,
     PatternsOption,
     SubsetOption,
+    one_of,
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
