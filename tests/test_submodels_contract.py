@@ -22,10 +22,11 @@ from phistack.submodels.registry import KINDS, usual_name
 from tests.invented_names import NAMES
 from tests.papers import deduce_stand_in
 
-QUICK = {
+QUICK: dict[str, dict[str, Any]] = {
     "blstm": {
         "networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 32, "learning_rate": 0.01, "invented_notes": 0
-    }
+    },
+    "engine": {"bundle": "english"},
 }  # fmt: skip
 
 

@@ -100,7 +100,7 @@ class TbedSubmodel(TbedSettings, Submodel):
     cost: ClassVar[float] = 10.0
 
     @classmethod
-    def adapted(cls, settings: Mapping[str, Any], **given: str) -> Mapping[str, Any]:
+    def adapted(cls, settings: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
         """See `Submodel.adapted`; for the patterns of the initial tagger."""
         if cls.holds(settings):
             return {**settings, "regex": submodel_class("regex").adapted(settings.get("regex", {}), **given)}
