@@ -25,7 +25,7 @@ from phistack.ensemble.experiments.choosers import (
     candidates_in_notes,
     choosers_of,
 )
-from phistack.ensemble.experiments.error_tables import calibrations_of
+from phistack.ensemble.experiments.errors import calibrations_of
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.choosers import LogOddsRegression

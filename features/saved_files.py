@@ -100,6 +100,10 @@ class SavedFiles:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 
+    def __str__(self) -> str:
+        """Where they are in the engine, for messages."""
+        return self._home.removesuffix("/")
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all files, sorted."""
@@ -113,6 +117,10 @@ class SavedFiles:
         """The files of one folder, which may be none."""
         inside = {own[len(name) + 1 :]: data for own, data in self._contents.items() if own.startswith(f"{name}/")}
         return SavedFiles(inside, f"{self._home}{name}/")
+
+    def without(self, name: str) -> SavedFiles:
+        """All but one file."""
+        return SavedFiles({own: data for own, data in self._contents.items() if own != name}, self._home)
 
     def read(self, name: str) -> bytes:
         """The bytes of a file; :raises BundleError: if it is not there."""

@@ -100,12 +100,14 @@ class Submodel(ABC):
     :cvar kind: the versioned name in bundles, such as `crf.v1`.
     :cvar cost: of a fit, about the seconds of one fold of MEDDOCAN.
     :cvar costly: whether `propose` is so slow that it should read only the lines that other submodels leave in doubt.
+    :cvar reads_ahead: whether it reads each note once, before all folds, as what it finds does not depend on training.
     :ivar name: the source of its candidates: the usual name of the kind, unless an engine gives it another one.
     """
 
     kind: ClassVar[str]
     cost: ClassVar[float] = 100.0
     costly: ClassVar[bool] = False
+    reads_ahead: ClassVar[bool] = False
     name: str
 
     def __init_subclass__(cls) -> None:
@@ -120,8 +122,15 @@ class Submodel(ABC):
         """The pretraining before `fit`, if any."""
         return None
 
+    def read_ahead(self, tables: Sequence[FeatureTable], folder: Path) -> None:
+        """Write what it finds in all notes of a training, for `warm_start`; only a kind that `reads_ahead` does so.
+
+        :raises TrainingError: if it cannot learn from such notes.
+        """
+        raise NotImplementedError
+
     def warm_start(self, files: SavedFiles, space: FeatureSpace) -> None:
-        """Let `fit` begin with the saved state of a pretrained submodel."""
+        """Let `fit` begin with the saved state of a pretrained submodel, or with what `read_ahead` wrote."""
         return
 
     @abstractmethod
@@ -157,13 +166,23 @@ class Submodel(ABC):
         """
         return
 
+    def content(self) -> str:
+        """A digest of what its settings only name, so that a cache knows when that has changed."""
+        return ""
+
     @classmethod
-    def adapted(cls, settings: Mapping[str, Any], *, label_set: str = "", patterns_file: str = "") -> Mapping[str, Any]:
-        """Settings with a shipped label set, unless they name one, and a user's pattern file.
+    def adapted(
+        cls, settings: Mapping[str, Any], *, label_set: str = "", labels: Sequence[str] = (), patterns_file: str = ""
+    ) -> Mapping[str, Any]:
+        """Settings with a shipped label set, unless they name one, the labels of the corpus, and a user's pattern file.
 
         Each is added only if the constructor has an argument of that name.
         """
-        given = {"label_set": settings.get("label_set") or label_set, "patterns_file": patterns_file}
+        given = {
+            "label_set": settings.get("label_set") or label_set,
+            "labels": [*labels],
+            "patterns_file": patterns_file,
+        }
         known = signature(cls).parameters
         return {**settings, **{name: value for name, value in given.items() if value and name in known}}
 

@@ -23,6 +23,7 @@ KINDS = Registry(
         "tbed.v1": "phistack.submodels.tbed.submodel:TbedSubmodel",
         "crf.v1": "phistack.submodels.crf.submodel:CrfSubmodel",
         "blstm.v1": "phistack.submodels.blstm.submodel:BlstmSubmodel",
+        "engine.v1": "phistack.ensemble.bundles.engine_submodel:EngineSubmodel",
     },
 )
 # A table and not entry points of our own package, as these are written on installation only: a checkout that is updated

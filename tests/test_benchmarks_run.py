@@ -27,6 +27,7 @@ SHORT = {
     "growth --model {engine} --texts dates --characters 2000 --notes 2": "worst ratio",
     "known_identifiers --documents 4": "one typing error",
     "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",
+    "own_notes {engine} --on invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
     "repeated_mentions --model {engine} --corpus {corpora}/meddocan/train": "engine without repeats",
     "results --check": "",
     "throughput --model {engine} --corpus {corpora}/meddocan/dev --repetitions 1 --results {results}": "regex+tbed",

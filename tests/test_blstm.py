@@ -7,7 +7,6 @@ import subprocess
 import sys
 from copy import copy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -182,44 +181,6 @@ def test_every_column_is_in_one_block() -> None:
     assert blocks_of(["key"]) == ((), (0,), ())
 
 
-def _differentiable_lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
-    """The same in operations of TensorFlow, whose gradient is known."""
-    import tensorflow as tf
-
-    units, states = kernel.shape[1] // 4, []
-    state = cell = tf.zeros((inputs.shape[1], units))
-    for token in tf.unstack(inputs):
-        gates = tf.concat([token, state], axis=1) @ kernel + bias
-        input_gate, candidate, forget_gate, output_gate = tf.split(gates, 4, axis=1)
-        cell = tf.sigmoid(input_gate) * tf.tanh(candidate) + tf.sigmoid(forget_gate) * cell
-        state = tf.sigmoid(output_gate) * tf.tanh(cell)
-        states.append(state)
-    return tf.stack(states)
-
-
-def test_the_lstm_of_tensorflow_is_the_plain_one_also_in_its_gradient() -> None:
-    """TensorFlow's BlockLSTMV2 has a gradient that belongs to other weights; the one in use must not."""
-    load_keras(1)
-    import tensorflow as tf
-
-    from phistack.submodels.blstm.network import lstm
-
-    random = np.random.default_rng(0)
-    inputs, kernel, bias, weights = (
-        random.normal(size=shape).astype(np.float32) for shape in ((6, 3, 5), (9, 16), (16,), (6, 3, 4))
-    )
-    gradients = []
-    for function in (lstm, _differentiable_lstm):
-        variables = [tf.Variable(array) for array in (inputs, kernel, bias)]
-        with tf.GradientTape() as tape:
-            hidden = function(*variables)
-            loss = tf.reduce_sum(hidden * weights)
-        assert np.allclose(hidden, _lstm(inputs, kernel, bias), atol=1e-5)
-        gradients.append(tape.gradient(loss, variables))
-    for ours, expected in zip(*gradients, strict=True):
-        assert np.allclose(ours, expected, atol=1e-5)
-
-
 def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     import keras
 
@@ -299,12 +260,6 @@ def test_columns_that_are_left_out_are_dropped_and_said_so(caplog: pytest.LogCap
     assert "as the features lack key" in caplog.text
     assert "epoch 1 of 1" in caplog.text
     assert not any(name in caplog.text for name in NAMES)
-
-
-def test_it_learns_from_one_group() -> None:
-    notes = [_note(i, name) for i, name in enumerate(NAMES[:4])]
-    documents = [Document(note.id, note.text, note.spans, group="a") for note in notes]
-    BlstmSubmodel(networks=1, epochs=2, least_steps=2, lstm_size=8).fit(FeatureSpace().fit(documents))
 
 
 def test_networks_are_averaged(fitted: BlstmSubmodel, tables: list[FeatureTable]) -> None:

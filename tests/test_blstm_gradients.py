@@ -22,7 +22,7 @@ from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
 from phistack.submodels.blstm.rows import EncodedNote
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Lines
 from tests.invented_names import FEW_NAMES
 
 ROOT = Path(__file__).parents[1]
@@ -137,30 +137,6 @@ def test_locked_dropout_forgets_the_same_numbers_at_all_tokens_of_a_row() -> Non
     assert (free[:3] != free[0]).any()
 
 
-def test_plain_descent_is_that_of_keras() -> None:
-    load_keras(1)
-    import keras
-
-    random = np.random.default_rng(3)
-    first = {name: random.normal(size=(6, 2)).astype(np.float32) for name in ("word", "dense")}
-    ours = Sgd(first, clip=1.0)
-    theirs = {name: keras.Variable(value) for name, value in first.items()}
-    sgd = keras.optimizers.SGD(0.1, global_clipnorm=1.0)
-    sgd.build(list(theirs.values()))
-    for step in range(20):
-        ids, rate = np.unique(random.integers(0, 6, 2)), 0.1 / (1 + step % 3)
-        rows = random.normal(size=(len(ids), 2)).astype(np.float32)
-        dense = random.normal(size=(6, 2)).astype(np.float32)
-        whole = np.zeros((6, 2), dtype=np.float32)
-        whole[ids] = rows
-        ours.read(ids)
-        ours.step(Gradients({"dense": dense}, Rows(ids, rows)), rate=rate, kept=0.0)
-        sgd.learning_rate.assign(rate)
-        sgd.apply([whole, dense], list(theirs.values()))
-    for name, values in ours.averaged().items():
-        assert np.allclose(values, theirs[name].numpy(), atol=1e-5)
-
-
 def test_the_average_of_plain_descent_lags_behind() -> None:
     sgd = Sgd({"word": np.zeros((1, 1), dtype=np.float32), "dense": np.zeros(1, dtype=np.float32)}, clip=10.0)
     for _ in range(2):
@@ -178,30 +154,28 @@ def test_a_rate_is_halved_after_epochs_without_gain_and_ends_the_training() -> N
     assert seen == [(0.1, False)] * 4 + [(0.05, False)] * 4 + [(0.025, True)]
 
 
-def test_adam_is_that_of_keras_also_for_words_that_are_seldom_read() -> None:
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_steps_are_those_of_keras_also_for_words_that_are_seldom_read(name: str) -> None:
     load_keras(1)
     import keras
 
     random = np.random.default_rng(3)
     first = {name: random.normal(size=(6, 2)).astype(np.float32) for name in ("word", "dense")}
-    ours = Adam(first, clip=1.0)
+    ours = Adam(first, clip=1.0) if name == "Adam" else Sgd(first, clip=1.0)
     theirs = {name: keras.Variable(value) for name, value in first.items()}
-    adam = keras.optimizers.Adam(0.01, global_clipnorm=1.0)
-    adam.build(list(theirs.values()))
+    optimiser = getattr(keras.optimizers, name)(0.01, global_clipnorm=1.0)
+    optimiser.build(list(theirs.values()))
     average = {name: value.copy() for name, value in first.items()}
     for step in range(60):
         kept, rate = min(0.9, (step + 1) / (step + 4)), 0.01 * (1 + step % 3)
         ids = np.unique(random.integers(0, 6, 2))
-        rows, dense = (
-            random.normal(size=(len(ids), 2)).astype(np.float32),
-            random.normal(size=(6, 2)).astype(np.float32),
-        )
+        rows, dense = (random.normal(size=(n, 2)).astype(np.float32) for n in (len(ids), 6))
         whole = np.zeros((6, 2), dtype=np.float32)
         whole[ids] = rows
         ours.read(ids)
         ours.step(Gradients({"dense": dense}, Rows(ids, rows)), rate=rate, kept=kept)
-        adam.learning_rate.assign(rate)
-        adam.apply([whole, dense], list(theirs.values()))
+        optimiser.learning_rate.assign(rate)
+        optimiser.apply([whole, dense], list(theirs.values()))
         for name, value in average.items():
             value += (1 - kept) * (theirs[name].numpy() - value)
     averaged = ours.averaged()

@@ -93,9 +93,9 @@ def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, ta
     rates: list[float] = []
     step = NumpyTrainer.step
 
-    def watched(trainer: NumpyTrainer, *batch: Any, rate: float, kept: float) -> Any:
+    def watched(trainer: NumpyTrainer, *given: Any, rate: float, kept: float) -> Any:
         rates.append(rate)
-        return step(trainer, *batch, rate=rate, kept=kept)
+        return step(trainer, *given, rate=rate, kept=kept)
 
     monkeypatch.setattr(NumpyTrainer, "step", watched)
     BlstmSubmodel(**{**TINY, "epochs": 3}, schedule="constant", decay=0.5).fit(tables)

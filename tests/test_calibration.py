@@ -16,8 +16,7 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.evaluation.calibration import FEWEST, Calibration, calibration_picture
 from phistack.ensemble.evaluation.resampling import Resampling, wilson
-from phistack.ensemble.experiments.error_tables import calibrations_of
-from phistack.ensemble.experiments.errors import analyse_errors
+from phistack.ensemble.experiments.errors import analyse_errors, calibrations_of
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings

@@ -19,9 +19,8 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.tags import decode
 from phistack.submodels.chain.candidates import batches, propose, spans_of
-from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.crf import Chain, Lines
 from phistack.submodels.chain.lattice import Lattice, viterbi
-from phistack.submodels.chain.lines import Lines
 
 BIO = ("O", "B-AGE", "I-AGE", "B-DATE", "I-DATE")
 BIOES = ("O", "B-AGE", "I-AGE", "E-AGE", "S-AGE")

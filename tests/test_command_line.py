@@ -9,8 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from phistack.ensemble.command_line.app import app
-from phistack.ensemble.command_line.wrapper import wrapped
+from phistack.ensemble.command_line.app import app, wrapped
 from phistack.ensemble.tools.comma_lists import comma_list
 from tests.fixture_types import Phistack
 

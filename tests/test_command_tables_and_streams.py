@@ -255,8 +255,8 @@ def test_another_pipe_that_breaks_is_reported(phistack: Phistack, home: Any, mon
     def fail(*arguments: Any, **options: Any) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("phistack.ensemble.tasks.explaining.explain_corpus", fail)
-    monkeypatch.setattr("phistack.ensemble.command_line.wrapper._is_cut_off", lambda: False)
+    monkeypatch.setattr("phistack.ensemble.tasks.annotating.explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.command_line.app._is_cut_off", lambda: False)
     status, shown, error = phistack("explain", home / "notes.jsonl", "--model", home / "engine")
     assert (status, shown) == (1, "")
     assert "a process of this run ended early" in error

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.submodels.blstm.keras_training import load_keras
-from phistack.submodels.chain.crf import Chain
-from phistack.submodels.chain.lattice import Lattice
 
 
 @pytest.fixture(scope="module")
@@ -99,46 +97,3 @@ def test_rows_of_one_token_have_a_likelihood_and_a_gradient(layer: Any, compiled
     probabilities = scores / scores.sum(axis=1, keepdims=True)
     assert np.allclose(loss, -np.log(probabilities[[0, 1], tags[:, 0]]), atol=1e-5)
     assert np.allclose(gradient[:, 0], probabilities - np.eye(3)[tags[:, 0]], atol=1e-5)
-
-
-def test_a_row_of_two_sentences_is_as_likely_as_two_rows(layer: Any) -> None:
-    random = np.random.default_rng(1)
-    arrays = [a.astype(np.float32) for a in _chain_scores(random, 3)]
-    emissions = random.normal(size=(1, 6, 3)).astype(np.float32)
-    begins = np.array([[1, 0, 1, 0, 0, 0]], dtype=np.int32)
-    ones = np.ones((1, 6), dtype=np.int32)
-    together = float(layer.log_partition(emissions, begins, ones, *arrays)[0])
-    first = float(layer.log_partition(emissions[:, :2], begins[:, :2], ones[:, :2], *arrays)[0])
-    second = float(layer.log_partition(emissions[:, 2:], begins[:, 2:], ones[:, 2:], *arrays)[0])
-    assert together == pytest.approx(first + second, rel=1e-5)
-
-
-def test_training_and_inference_agree_on_the_partition(layer: Any) -> None:
-    random = np.random.default_rng(2)
-    transitions, start, end = _chain_scores(random, 3)
-    emissions = random.normal(size=(7, 3))
-    begins, mask = np.eye(1, 7, dtype=np.int32), np.ones((1, 7), dtype=np.int32)
-    arrays = [a.astype(np.float32) for a in (emissions[None], begins, mask, transitions, start, end)]
-    chain = Chain(("O", "B-AGE", "I-AGE"), transitions, start, end)
-    assert float(layer.log_partition(*arrays)[0]) == pytest.approx(
-        Lattice.over(chain, emissions).log_partition(), rel=1e-5
-    )
-
-
-def test_the_gradient_is_probability_less_gold(layer: Any) -> None:
-    import tensorflow as tf
-
-    random = np.random.default_rng(3)
-    transitions, start, end = _chain_scores(random, 3)
-    emissions = random.normal(size=(5, 3))
-    tags = np.array([[0, 1, 2, 0, 1]], dtype=np.int32)
-    begins, mask = np.eye(1, 5, dtype=np.int32), np.ones((1, 5), dtype=np.int32)
-    scores = tf.Variable(emissions[None].astype(np.float32))
-    arrays = [a.astype(np.float32) for a in (transitions, start, end)]
-    with tf.GradientTape() as tape:
-        loss = layer.negative_log_likelihood(scores, tags, begins, mask, *arrays)
-    expected = (
-        Lattice.over(Chain(("O", "B-AGE", "I-AGE"), transitions, start, end), emissions).marginals()
-        - np.eye(3)[tags[0]]
-    )
-    assert np.allclose(tape.gradient(loss, scores)[0], expected, atol=1e-5)

@@ -11,8 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.experiments.curves import CurveRun, curves_of, interval_of_mean, spread_of
-from phistack.ensemble.experiments.learning_curve import learning_curve
+from phistack.ensemble.experiments.learning_curve import (
+    CurveRun,
+    curves_of,
+    interval_of_mean,
+    learning_curve,
+    spread_of,
+)
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.experiments.samples import SENTENCES, Sentences, samples_of
 from phistack.ensemble.synthesis import synthesize

@@ -15,13 +15,11 @@ from rich.console import Console
 from phistack.ensemble.command_line.output import names_of
 from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units, holm
 from phistack.ensemble.evaluation.systems import scores
-from phistack.ensemble.experiments.ablation import ablate
-from phistack.ensemble.experiments.curves import CurveRun, curves_of
-from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
+from phistack.ensemble.experiments.ablation import ablate, variants_of
+from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve, curves_of, learning_curve
 from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.experiments.transfer import Domain, transfer
-from phistack.ensemble.experiments.variants import variants_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.training.settings import EngineSettings

@@ -7,7 +7,7 @@ from phistack.ensemble.evaluation import Resampling, criterion_named, evaluate, 
 from phistack.ensemble.evaluation.resampling import Bootstrap, Units
 from phistack.ensemble.evaluation.systems import Systems
 from phistack.ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
-from phistack.ensemble.experiments.curves import interval_of_mean
+from phistack.ensemble.experiments.learning_curve import interval_of_mean
 from phistack.ensemble.experiments.parts import systems_of
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, SettingsError

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 from typer.main import get_command
 
-from phistack.ensemble.command_line import choices
+from phistack.ensemble.command_line import options as choices
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.examples import EXAMPLES
 from phistack.ensemble.deidentification import STRATEGIES, Policy

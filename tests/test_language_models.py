@@ -31,7 +31,7 @@ from phistack.submodels.blstm.keras_training import padded_batch
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.rows import batches_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Lines
 
 Command = Callable[..., tuple[int, str, str]]
 NOTES = synthesize(8, seed=4, language="nl")

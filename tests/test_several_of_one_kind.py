@@ -6,8 +6,8 @@ import pytest
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.experiments.ablation import variants_of
 from phistack.ensemble.experiments.speed import measure_speed
-from phistack.ensemble.experiments.variants import variants_of
 from phistack.ensemble.stacking.subsets import subset_name
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.fit_tasks import tasks_of

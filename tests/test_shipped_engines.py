@@ -13,7 +13,7 @@ from phistack import BundleError, load_bundle, save_bundle, self_test, shipped_e
 from phistack.ensemble.batch import Columns, FormatSettings, first_texts
 from phistack.ensemble.bundles import language_choice, shipped
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import completing_paths
+from phistack.ensemble.command_line.options import completing_paths
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
 from phistack.features.errors import CorpusError, SettingsError

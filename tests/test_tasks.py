@@ -238,7 +238,7 @@ def test_an_unforeseen_error_tells_its_place_and_not_its_message(
     def fail(*arguments: Any, **options: Any) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr("phistack.ensemble.tasks.explaining.explain_corpus", fail)
+    monkeypatch.setattr("phistack.ensemble.tasks.annotating.explain_corpus", fail)
     status, shown, error = phistack("explain", home / "notes", "--model", home / "engine")
     assert status == 70
     assert "KeyError in test_tasks.py" in _one_sentence(error)

@@ -22,7 +22,6 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.tbed.grid import Notes
-from phistack.tbed.initial_tagger import FrequentTags
 from phistack.tbed.learner import Learned, learn
 from phistack.tbed.rules import Rule, parse_rules
 from phistack.tbed.search import LearnerSettings
@@ -311,12 +310,3 @@ def test_notes_that_cannot_be_learned_from() -> None:
     notes = doctors()
     with pytest.raises(SettingsError, match="exactly one tag for each token"):
         learn(Notes(notes.tables, [["O"]] * 4, notes.gold), settings)
-
-
-def test_frequent_tags_of_the_training_notes_are_counted_without_the_patient() -> None:
-    tables = tables_of("x y", "x y", "x z", "x z")
-    gold = [["B-A", "B-B"], ["B-A", "B-B"], ["B-A", "O"], ["O", "O"]]
-    tagger, tags = FrequentTags.learn(tables, gold)
-    assert tagger.tag(tables) == [["B-A", "B-B"]] * 2 + [["B-A", "O"]] * 2
-    assert tags == [["B-A", "O"], ["B-A", "O"], ["B-A", "O"], ["B-A", "O"]]
-    assert FrequentTags.from_dict(tagger.to_dict()) == tagger

@@ -14,11 +14,10 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import Submodel, submodel_class
+from phistack.submodels.base import Submodel
 from phistack.submodels.regex.scanner import Match, Scanner
 from phistack.submodels.regex.submodel import RegexSubmodel
-from phistack.submodels.tbed.settings import STARTS
-from phistack.submodels.tbed.submodel import TbedSubmodel
+from phistack.submodels.tbed.submodel import STARTS, TbedSubmodel
 
 STRICT = {"choose_precision": 1.0}
 NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")
@@ -142,7 +141,3 @@ def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_pat
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     with pytest.raises(TrainingError, match="none of the 8 notes"):
         TbedSubmodel().fit(bare)
-
-
-def test_it_is_known_by_its_kind() -> None:
-    assert submodel_class("tbed.v1") is TbedSubmodel

@@ -91,7 +91,7 @@ from pathlib import Path
 import phistack
 from phistack import *
 from phistack.ensemble.command_line.app import main
-from phistack.ensemble.command_line.choices import LABEL_SETS, POLICIES, PRESETS
+from phistack.ensemble.command_line.options import LABEL_SETS, POLICIES, PRESETS
 from phistack.ensemble.papers.options import PAPERS
 from phistack.ensemble.papers.reproduction import published
 from phistack.submodels.crf.templates import CROSSES, named_crosses

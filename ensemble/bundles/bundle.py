@@ -107,9 +107,10 @@ def save_bundle(
             files.write_to(part)
 
 
-def load_bundle(path: Path, *, only: Iterable[str] = ()) -> Engine:
+def load_bundle(path: Path | SavedFiles, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked.
 
+    :param path: of the bundle, or its files, where another bundle holds it.
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
     :raises BundleError: if the bundle is damaged or changed, has no stacker for that subset, or needs a package, tagger
         or server that is missing.

@@ -100,9 +100,10 @@ def manifest_digest(path: Path) -> str:
         return file_hash(_manifest_bytes(entries, path))
 
 
-def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
-    """The manifest and all files of a bundle.
+def read_bundle(path: Path | SavedFiles) -> tuple[dict[str, Any], SavedFiles]:
+    """The manifest and all files of a bundle, the manifest's too.
 
+    :param path: of the bundle, or its files, where another bundle holds it.
     :raises BundleError: if a file is missing, changed, not listed, a link, or far larger than an engine's.
     """
     with _opened(path) as entries:
@@ -111,9 +112,9 @@ def read_bundle(path: Path) -> tuple[dict[str, Any], SavedFiles]:
         for what, names in (("lacks", listed - found), ("has the unlisted", found - listed)):
             if names:
                 raise BundleError(f"the bundle {path} {what} file {min(names)!a}; get a complete copy of it")
-        contents = {name: entries[name].read() for name in sorted(found)}
-    for name, data in contents.items():
-        if file_hash(data) != manifest["files"][name]:
+        contents = {name: entries[name].read() for name in sorted(entries)}
+    for name in found:
+        if file_hash(contents[name]) != manifest["files"][name]:
             raise BundleError(
                 f"in the bundle {path} the file {name} was changed after the bundle was made; do not use it"
             )
@@ -177,13 +178,13 @@ def file_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _manifest_bytes(entries: Mapping[str, _Entry], path: Path) -> bytes:
+def _manifest_bytes(entries: Mapping[str, _Entry], path: Path | SavedFiles) -> bytes:
     if MANIFEST not in entries or entries[MANIFEST].size > _LARGEST_MANIFEST:
         raise BundleError(f"{path} is not a phistack bundle: it has no readable {MANIFEST}")
     return entries[MANIFEST].read()
 
 
-def _manifest(entries: Mapping[str, _Entry], path: Path) -> dict[str, Any]:
+def _manifest(entries: Mapping[str, _Entry], path: Path | SavedFiles) -> dict[str, Any]:
     data = _manifest_bytes(entries, path)
     try:
         manifest = msgspec.json.decode(data, type=dict[str, Any])
@@ -205,7 +206,7 @@ def _manifest(entries: Mapping[str, _Entry], path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _check_kinds(kinds: Mapping[str, str], path: Path) -> None:
+def _check_kinds(kinds: Mapping[str, str], path: Path | SavedFiles) -> None:
     for name in kinds:
         check_name(name)
     if not kinds:
@@ -213,9 +214,11 @@ def _check_kinds(kinds: Mapping[str, str], path: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Mapping[str, _Entry]]:
+def _opened(path: Path | SavedFiles) -> Iterator[Mapping[str, _Entry]]:
     """The files of a bundle by name, readable while it is open."""
-    if path.is_dir():
+    if isinstance(path, SavedFiles):
+        yield {name: _Entry(len(path.read(name)), partial(path.read, name)) for name in path.names}
+    elif path.is_dir():
         with damage_refused(f"the bundle {path}"):
             below = files_below(path)
         yield {name: _Entry(size, partial(read_file, file, size)) for name, (file, size) in below.items()}

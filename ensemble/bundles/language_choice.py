@@ -43,7 +43,7 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
     :param texts: of notes; those whose language is not recognised do not count.
     :raises SettingsError: if no engine ships for that language, or no language is recognised.
     """
-    names = _by_language()
+    names = engines_by_language()
     if not names:
         raise SettingsError(f"no engine ships with this phistack; name one with --model, {_OR_TRAIN}")
     known = list(texts)
@@ -67,7 +67,7 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
     )
 
 
-def _by_language() -> dict[str, str]:
+def engines_by_language() -> dict[str, str]:
     """Language -> the shipped engine that reads it; of two engines, the one whose main language it is."""
     languages = {name: bundle_languages(shipped_engine(name)) for name in reversed(shipped_names())}
     also = {other: name for name, (_, *others) in languages.items() for other in others}

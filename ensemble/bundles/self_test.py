@@ -19,6 +19,7 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.deadline import deadline
 from phistack.features.documents import Document
 from phistack.features.errors import BundleError, OverdueError, UnsafePatternError
+from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 
 _TOLERANCE = 1e-3
@@ -47,7 +48,7 @@ def self_test(engine: Engine) -> SelfTest:
     return {"texts": texts, "answers": whole, "subsets": answers}
 
 
-def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
+def check_self_test(engine: Engine, test: SelfTest, path: Path | SavedFiles) -> None:
     """Compare the engine's answers with the saved ones; :raises BundleError: if they differ."""
     expected = test.get("subsets", {}).get(subset_name(engine.names), test["answers"])
     if sum(map(len, test["texts"])) > _MOST_TEXT or len(expected) != len(test["texts"]) or not test["texts"]:
@@ -60,7 +61,7 @@ def check_self_test(engine: Engine, test: SelfTest, path: Path) -> None:
         )
 
 
-def _answers_in_time(engine: Engine, texts: list[str], path: Path) -> list[list[Answer]]:
+def _answers_in_time(engine: Engine, texts: list[str], path: Path | SavedFiles) -> list[list[Answer]]:
     """The answers; unknown patterns and weights may take too long or lead to NaN."""
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):

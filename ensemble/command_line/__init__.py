@@ -6,7 +6,7 @@ scores        evaluate, compare, agreement, errors, frontier
 experiments   ablate, curve, transfer, tune
 batch         deidentify, audit
 
-`app` lists them and runs them by way of `wrapper`. Options that several commands take are in `options`, those that go
-together in `groups`, their names in `choices`; `examples` end the help; `output` prints. Commands import heavy modules
+`app` lists and runs them. Options that several commands take are in `options`, those that go
+together in `groups`; `examples` end the help; `output` prints. Commands import heavy modules
 when they run, so that `phistack --help` is quick.
 """

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from phistack.ensemble.command_line.choices import FORMATS, one_of
-from phistack.ensemble.command_line.config import ConfigOption, merged
 from phistack.ensemble.command_line.groups import EngineUseOptions
 from phistack.ensemble.command_line.options import (
+    FORMATS,
     IdColumnOption,
     JobsOption,
     KeyOption,
@@ -22,12 +23,79 @@ from phistack.ensemble.command_line.options import (
     StrategyOption,
     SubstituteOption,
     argument,
+    one_of,
     option,
 )
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
+from phistack.features.files import file_named, read_toml
 from phistack.features.shown import explained
+
+_TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substitute"}
+"""Table of the file -> the option NAME=VALUE that each of its entries is."""
+
+
+def _take(context: typer.Context, path: Path | None) -> Path | None:
+    """Let the entries of the file be the defaults of the options."""
+    if path is not None and not context.resilient_parsing:
+        options = {_shown(option): option for option in context.command.params if option.param_type_name == "option"}
+        known = {name: option for name, option in options.items() if name not in ("config", "help", *_TABLES.values())}
+        with file_named("the file of --config", path):
+            entries = read_toml(path)
+            for name in sorted(entries.keys() - {*known, *_TABLES}):
+                raise SettingsError(no_such("option", name, (*known, *_TABLES)))
+            context.meta.update({given: _pairs(table, entries.get(table, {})) for table, given in _TABLES.items()})
+            context.default_map = {
+                option.name: _typed(name, option, entries[name]) for name, option in known.items() if name in entries
+            }
+    return path
+
+
+ConfigOption = Annotated[
+    Path | None,
+    option(
+        "A TOML file with these options by name, and tables columns, strategies and substitutes.",
+        "--config", is_eager=True, callback=_take,
+    ),
+]  # fmt: skip
+
+
+def merged(context: typer.Context, option: str, given: Sequence[str] | None) -> list[str]:
+    """The NAME=VALUE pairs of the file and, over them, those of the command line."""
+    named = {pair.rpartition("=")[0] for pair in given or ()}
+    in_file = (pair for pair in context.meta.get(option, ()) if pair.rpartition("=")[0] not in named)
+    return [*in_file, *(given or ())]
+
+
+def _typed(name: str, option: Any, value: Any) -> Any:
+    """A value as the command line has it; :raises SettingsError: if the option cannot have it."""
+    if option.is_flag:
+        wanted, is_right = "true or false", isinstance(value, bool)
+    elif option.multiple:
+        value = [value] if isinstance(value, str) else value
+        wanted, is_right = "a string or a list of strings", isinstance(value, list) and all(map(_is_string, value))
+    else:
+        wanted, is_right = "one string or number", type(value) in (str, int, float)
+        value = str(value)
+    if not is_right:
+        raise SettingsError(f"{name} must be {wanted}")
+    return value
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _shown(option: Any) -> str:
+    """The longest name of an option, without its dashes."""
+    return str(max(option.opts, key=len)).removeprefix("--")
+
+
+def _pairs(table: str, entries: Any) -> list[str]:
+    if not isinstance(entries, dict) or not all(map(_is_string, entries.values())):
+        raise SettingsError(f'[{table}] must be a table of NAME = "VALUE"')
+    return [f"{name}={value}" for name, value in entries.items()]
 
 
 def deidentify(
@@ -81,16 +149,19 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding)
-    model, by_language = choose_engines(model, lambda most: first_texts(source, format_settings, form=form, most=most))
+    path, by_language, beside = choose_engines(
+        model, lambda most: first_texts(source, format_settings, form=form, most=most)
+    )
     chosen = policy_from(
         policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
     )
     settings = RunSettings(
-        source, out, model, chosen, key_from(key_file), form, format_settings, read_struck(strike),
-        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language, options=use.options,
-        timeout=timeout, second_pass=second_pass, hide_ids=hide_ids, jobs=jobs, cluster=cluster, restart=restart,
+        source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
+        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
+        options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
+        jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
-    tell_reliability(model)
+    tell_reliability(path)
     with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
     warn(notices(summary))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.choices import FORMATS, one_of
 from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions
 from phistack.ensemble.command_line.options import (
+    FORMATS,
     FORMATS_OF_SPANS,
     AnnotatedFormatOption,
     ConvertedFormatOption,
@@ -26,6 +26,7 @@ from phistack.ensemble.command_line.options import (
     StrategyOption,
     SubstituteOption,
     TargetArgument,
+    one_of,
     option,
 )
 from phistack.ensemble.command_line.output import n_spans, say, say_remarks, say_where, warn

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import ENGINES, completing_paths
 from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
 from phistack.ensemble.command_line.options import (
+    ENGINES,
     AnnotatedFormatOption,
     BundleArgument,
     CorpusArgument,
@@ -21,6 +21,7 @@ from phistack.ensemble.command_line.options import (
     SourceArgument,
     TargetArgument,
     argument,
+    completing_paths,
     option,
 )
 from phistack.ensemble.command_line.output import (
@@ -70,7 +71,7 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
-        from phistack.ensemble.tasks.training import train_with_report
+        from phistack.ensemble.tasks.training import beside_shipped, train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
@@ -88,6 +89,8 @@ def train(
     if report.weak:
         say(report.weak)
     say(f"The engine of {', '.join(done.engine.names)} is in {model}. {report.choosers.sentence}")
+    if advice := beside_shipped(done, notes, model):
+        say(advice)
     say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on notes that it does not know")
     more_in = "the model card" if details else "--details or the model card"
     say(f"More: {more_in}, phistack engines {model}")
@@ -108,9 +111,9 @@ def annotate(
         from phistack.ensemble.tools.numerics import keep_all
 
         notes = use.source(source)
-        model, engine = use.load(notes, model)
+        path, engine = use.load(notes, model)
         keep_all()
-    tell_reliability(model)
+    tell_reliability(path)
     written = annotate_corpus(notes, out, engine, format=to)
     warn(written.warnings)
     say_written(written.notes, written.spans, out)
@@ -126,7 +129,7 @@ def explain(
     use: UseOptions,
 ) -> None:
     """Show who proposed which span, and how it was decided."""
-    from phistack.ensemble.tasks.explaining import explain_corpus
+    from phistack.ensemble.tasks.annotating import explain_corpus
 
     notes = use.source(source)
     _, engine = use.load(notes, model)
@@ -169,7 +172,7 @@ def patterns(
     reading: ReadingOptions,
 ) -> None:
     """Check that your own patterns can be used and are not too slow, and show where they match."""
-    from phistack.ensemble.tasks.patterns import counts_of, matches_table, pattern_matches
+    from phistack.ensemble.tasks.rules import counts_of, matches_table, pattern_matches
     from phistack.submodels.regex.pattern_files import user_patterns
 
     if action != "check":

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from phistack.ensemble.command_line.choices import DRAWN, SPACES, SUBMODELS, one_of
 from phistack.ensemble.command_line.groups import ResamplingOptions, TrainingOptions
 from phistack.ensemble.command_line.options import (
+    DRAWN,
+    SPACES,
+    SUBMODELS,
     CorpusArgument,
     CriterionOption,
     MapLabelsOption,
@@ -17,6 +19,7 @@ from phistack.ensemble.command_line.options import (
     StackOption,
     TestOption,
     argument,
+    one_of,
     option,
 )
 from phistack.ensemble.command_line.output import names_of, print_tables, say, say_remarks

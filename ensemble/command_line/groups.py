@@ -7,18 +7,20 @@
     phistack train notes --preset zhao2020 --config mine.toml --folds 3 --text-column body
 
 Each field of a group is an option; a field that is a group itself represents the options of that. See
-`ensemble.command_line.wrapper`.
+`ensemble.command_line.app`.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
-from phistack.ensemble.command_line.choices import (
+from phistack.ensemble.command_line.options import (
+    ENGINES,
     FORMATS,
     LABEL_SETS,
     OTHER_LANGUAGES,
@@ -26,9 +28,6 @@ from phistack.ensemble.command_line.choices import (
     RECALLS,
     SUBMODELS,
     UNITS,
-    one_of,
-)
-from phistack.ensemble.command_line.options import (
     GroupByOption,
     IdColumnOption,
     JobsOption,
@@ -36,6 +35,7 @@ from phistack.ensemble.command_line.options import (
     PatientColumnOption,
     PatternsOption,
     SubsetOption,
+    one_of,
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -158,7 +158,7 @@ class UseOptions:
 
         return Source(path, self.reading.reader, self.engine.unmatched_roster)
 
-    def load(self, notes: Source, model: Path | None) -> tuple[Path, Engine]:
+    def load(self, notes: Source, models: Sequence[Path] | None) -> tuple[Path, Engine]:
         """The engine that was named, or those for the languages of the notes.
 
         :raises BundleError, SettingsError: if an engine or one of the options cannot be used.
@@ -166,9 +166,10 @@ class UseOptions:
         from phistack.ensemble.command_line.output import choose_engines
         from phistack.ensemble.tasks.annotating import engine_with
 
-        path, by_language = choose_engines(model, notes.sample)
+        path, by_language, beside = choose_engines(models, notes.sample)
+        options = replace(self.engine.options, beside=beside)
         only = comma_list(self.submodels)
-        return path, engine_with(path, self.engine.options, by_language=by_language, only=only, known=self.engine.known)
+        return path, engine_with(path, options, by_language=by_language, only=only, known=self.engine.known)
 
 
 _SETTINGS = option(
@@ -186,6 +187,15 @@ class TrainingOptions:
     submodels: Annotated[
         str, option(f"Names separated by commas: {', '.join(SUBMODELS)}.", names=SUBMODELS, after=",")
     ] = ""
+    engines: Annotated[
+        list[str] | None,
+        option(
+            "A trained engine as a further submodel: a bundle or the name of one that ships; may be repeated.",
+            "--with",
+            metavar="BUNDLE",
+            names=ENGINES,
+        ),
+    ] = None
     language: LanguageOption = ""
     folds: Annotated[int | None, option("Number of folds for out-of-fold prediction.", show_default="5")] = None
     group_by: GroupByOption = ""
@@ -216,6 +226,7 @@ class TrainingOptions:
             settings = EngineSettings.chosen(self.preset, self.config, language=language)
         if self.submodels:
             settings = settings.only(comma_list(self.submodels))
+        settings = settings.with_engines(self.engines or ())
         if self.patterns:
             user_patterns(self.patterns)
             settings = settings.with_patterns(self.patterns)

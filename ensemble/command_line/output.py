@@ -16,6 +16,7 @@ from phistack.features.writing import write_new
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from phistack.ensemble.bundles.beside import EnginesBeside
     from phistack.ensemble.evaluation.tables import Table
     from phistack.features.documents import Corpus, Document
 
@@ -62,22 +63,27 @@ def report_misaligned_spans(notes: Corpus, warnings: Mapping[str, int]) -> None:
     say(f"{share} begin or end within a token, so tags cannot mark them exactly")
 
 
-def choose_engines(model: Path | None, sample: Callable[[int], Iterable[str]]) -> tuple[Path, Mapping[str, Path]]:
+def choose_engines(
+    models: Sequence[Path] | None, sample: Callable[[int], Iterable[str]]
+) -> tuple[Path, Mapping[str, Path], EnginesBeside | None]:
     """The engine that was named, or the one that ships for the language of the notes, which is then printed.
 
+    :param models: those that were named, if any were.
     :param sample: the texts of at most so many of the notes.
-    :returns: the bundle, and those for all languages; none beside one that was named.
+    :returns: the bundle; those for all languages, none if one was named; and the others that were named.
     :raises SettingsError: if none was named and none ships for the notes.
     """
-    if model is not None:
-        return model, {}
+    if models:
+        from phistack.ensemble.bundles.beside import EnginesBeside
+
+        return models[0], {}, EnginesBeside.of(models[0], models[1:])
     with stage("looking in what language the notes are"):
         from phistack.ensemble.bundles.language_choice import MOST_NOTES, engine_for
 
         chosen = engine_for(sample(MOST_NOTES))
     others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
     print(f"engine: {chosen.reason}{others}; --model names one for all", file=sys.stderr)
-    return chosen.path, chosen.by_language
+    return chosen.path, chosen.by_language, None
 
 
 def tell_reliability(model: Path) -> None:

@@ -154,8 +154,7 @@ def errors(
 ) -> None:
     """Sort an engine's wrong decisions by kind, label and who said so, beside other ways to choose."""
     from phistack.ensemble.bundles.bundle import load_bundle
-    from phistack.ensemble.experiments.error_tables import one_by_one
-    from phistack.ensemble.experiments.errors import analyse_errors
+    from phistack.ensemble.experiments.errors import analyse_errors, one_by_one
 
     refuse_taken(*filter(None, (json_file, html, latex)))
     notes = corpora.read(gold)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from phistack.ensemble.engine.options import EngineOptions
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.engine.steps import (
+    Beside,
     Decide,
     Gate,
     Join,
@@ -61,6 +62,7 @@ class Engine:
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
     :param language_gate: which notes it can read; otherwise those in its language.
     :param cascade: which submodels read only lines in doubt; otherwise all read everything.
+    :ivar beside: the further engines of the options.
     :ivar known: the search for what the roster of the options says; `None` without a roster.
     """
 
@@ -84,6 +86,7 @@ class Engine:
         self.options = EngineOptions()
         self.known: KnownIdentifiers | None = None
         self.others: Mapping[str, Reads] = {}
+        self.beside: tuple[Reads, ...] = ()
 
     @property
     def names(self) -> Subset:
@@ -151,6 +154,14 @@ class Engine:
 
             engine.known = KnownIdentifiers(engine.options.roster, self.record_search)
         engine.others = self.others if others is None else others
+        engine.beside = ()
+        if (given := engine.options).beside is not None:
+            own: dict[str, Any] = {
+                "cascade": given.cascade,
+                "recall": given.recall,
+                "other_languages": given.other_languages,
+            }
+            engine.beside = tuple(other.with_options(**own) for other in given.beside.load())
         engine.steps  # noqa: B018  What cannot work is refused here.
         return engine
 
@@ -167,6 +178,7 @@ class Engine:
         overruling = self.options.overruling
         return (
             *self.own_steps,
+            *([Beside(self.beside, self.label_set)] if self.beside else []),
             *([RosterSearch(self.known)] if self.known is not None else []),
             *([Lists(overruling)] if overruling else []),
         )

@@ -5,19 +5,29 @@ engine = load_bundle(path).with_options(recall="high", cascade=False)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
 from phistack.features.errors import SettingsError, no_such
 
 if TYPE_CHECKING:
+    from phistack.ensemble.engine.engine import Engine
     from phistack.ensemble.stacking.known.roster import Roster
 
 REPLACE, HOLD, READ = "replace", "hold", "read"
 OTHER_LANGUAGES = (REPLACE, HOLD, READ)
+
+
+class Beside(Protocol):
+    """Engines that read beside another one."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def load(self) -> Sequence[Engine]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +41,7 @@ class EngineOptions:
         note with such a passage is held back; `read`: the engine reads everything.
     :param roster: what is known about the patients, found in their notes too.
     :param overruling: the user's lists and patterns, which have the last word.
+    :param beside: further engines; what one of them accepts is PHI too.
     :raises SettingsError: for another operating point or choice.
     """
 
@@ -39,6 +50,7 @@ class EngineOptions:
     other_languages: str = REPLACE
     roster: Roster | None = field(default=None, repr=False)
     overruling: Overruling = field(default_factory=Overruling, repr=False)
+    beside: Beside | None = None
 
     def __post_init__(self) -> None:
         for option, given, choices in (
@@ -51,4 +63,5 @@ class EngineOptions:
     @property
     def recorded(self) -> Mapping[str, Any]:
         """Those that decide the output and are no files, JSON-ready."""
-        return {"cascade": self.cascade, "recall": self.recall, "other languages": self.other_languages}
+        beside = {"beside": self.beside.digest} if self.beside else {}
+        return {"cascade": self.cascade, "recall": self.recall, "other languages": self.other_languages, **beside}

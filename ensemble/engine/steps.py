@@ -26,6 +26,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.language_gate import LanguageGate, mostly_in
 from phistack.features.languages import language_name
 from phistack.features.passages import UNREAD, nearest
+from phistack.features.ranges import overlapping_groups
 from phistack.submodels.base import Submodel
 
 if TYPE_CHECKING:
@@ -212,12 +213,46 @@ class Join:
             other = self.others[language]
             theirs = [piece for piece in batch.pieces if piece.language == language]
             for piece, decisions in zip(theirs, other.decide([piece.document for piece in theirs]), strict=True):
-                yield piece, [self._translated(decision, other.label_set) for decision in decisions]
+                yield piece, [translated(decision, other.label_set, self.label_set) for decision in decisions]
 
-    def _translated(self, decision: Decision, label_set: LabelSet) -> Decision:
-        """The decision with a label of the engine that reads the note."""
-        label = label_like(decision.span.label, label_set, self.label_set)
-        return replace(decision, span=replace(decision.span, label=label))
+
+def translated(decision: Decision, label_set: LabelSet, target: LabelSet) -> Decision:
+    """The decision of an engine with a label of another one."""
+    return replace(decision, span=replace(decision.span, label=label_like(decision.span.label, label_set, target)))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Adds what other engines accept in a note; what overlaps becomes one span, labelled as the longest."""
+
+    name: ClassVar[str] = "engines beside"
+    engines: Sequence[Reads]
+    label_set: LabelSet
+
+    def __call__(self, batch: Batch) -> None:
+        readings = [reading for reading in batch.readings if not reading.objection]
+        for engine in self.engines:
+            decided = engine.decide([reading.document for reading in readings])
+            for reading, decisions in zip(readings, decided, strict=True):
+                theirs = [translated(d, engine.label_set, self.label_set) for d in decisions if d.accepted]
+                reading.decisions = _united(reading.decisions, theirs)
+
+
+def _united(ours: Sequence[Decision], theirs: Sequence[Decision]) -> list[Decision]:
+    """All decisions of ours, and what either accepts as spans that do not overlap."""
+    groups = overlapping_groups([*(d for d in ours if d.accepted), *theirs])
+    accepted = {d.span: d for d in map(_joined, groups)}
+    rejected = [d for d in ours if not d.accepted and d.span not in accepted]
+    return sorted([*accepted.values(), *rejected], key=lambda decision: decision.span)
+
+
+def _joined(group: Sequence[Decision]) -> Decision:
+    """One decision for those that overlap, if only each with the next."""
+    longest = max(group, key=lambda decision: decision.span.end - decision.span.start)
+    start, end = min(d.span.start for d in group), max(d.span.end for d in group)
+    votes = tuple(vote for decision in group for vote in decision.votes)
+    probability = max(decision.probability for decision in group)
+    return replace(longest, span=Span(start, end, longest.span.label), probability=probability, votes=votes)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ Answers = Sequence[Sequence[Span]]
 
 STACK = "stack"
 """The name of the stack over all submodels, as a system."""
+ALONE = "submodel alone"
 _Name = TypeVar("_Name", bound=Hashable)
 
 

@@ -14,14 +14,15 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.evaluation import Measure, Score
-from phistack.ensemble.experiments.curves import CurvePoint
-from phistack.ensemble.experiments.parts import STACK
-from phistack.ensemble.experiments.variants import ALONE, VariantRow
+from phistack.ensemble.experiments.parts import ALONE, STACK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
+
+    from phistack.ensemble.experiments.ablation import VariantRow
+    from phistack.ensemble.experiments.learning_curve import CurvePoint
 
 INK, PALE, GREY = "#222222", "#DDDDDD", "#888888"
 BLUE, _SKY, _GREEN, _ORANGE, _VERMILION = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00"

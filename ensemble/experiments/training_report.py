@@ -21,7 +21,7 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.systems import figures_of, mean_figures, mean_table, table_of
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.choosers import Choosers, choosers_in_training
-from phistack.ensemble.experiments.error_tables import calibration_table, calibrations_of
+from phistack.ensemble.experiments.errors import calibration_table, calibrations_of
 from phistack.ensemble.experiments.parts import STACK, Answers, over_seeds, plain, systems_of
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.training.settings import EngineSettings

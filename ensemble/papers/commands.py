@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from phistack.ensemble.command_line.choices import completing, one_of
 from phistack.ensemble.command_line.examples import with_examples
 from phistack.ensemble.command_line.groups import CorpusOptions, TrainingOptions
-from phistack.ensemble.command_line.options import OutOption, argument, option
+from phistack.ensemble.command_line.options import OutOption, argument, completing, one_of, option
 from phistack.ensemble.command_line.output import console, say, say_remarks
 from phistack.ensemble.papers.options import PAPERS, PaperOptions
 from phistack.ensemble.tools.progress import stage

@@ -18,9 +18,8 @@ from typing import Any
 
 from phistack.ensemble.experiments.parts import Answers, alone_answers
 from phistack.ensemble.papers.entity_baselines import entity_baselines
-from phistack.ensemble.papers.missing_parts import is_missing
 from phistack.ensemble.papers.options import PaperOptions
-from phistack.ensemble.papers.run import Members, PaperRun
+from phistack.ensemble.papers.run import Members, PaperRun, is_missing
 from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
 from phistack.ensemble.stacking.stacker import Stacker

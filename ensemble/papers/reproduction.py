@@ -34,9 +34,9 @@ from phistack.ensemble.experiments.learning_curve import LearningCurve, learning
 from phistack.ensemble.experiments.parts import over_seeds, seeded
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.papers.method_picture import method_picture
-from phistack.ensemble.papers.missing_parts import missing_parts
 from phistack.ensemble.papers.options import DEFAULT, PAPERS, PUBLISHED, PaperOptions
 from phistack.ensemble.papers.plan import STACKING, PaperPlan
+from phistack.ensemble.papers.run import missing_parts
 from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_tasks import apart_from

@@ -14,16 +14,16 @@ chooses the one with the best strict F1.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
-from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
 from phistack.ensemble.stacking.merged_rules import MergedRules
-from phistack.ensemble.stacking.meta_features import MetaFeatures
+from phistack.ensemble.stacking.meta_features import MetaFeatures, log_odds
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
@@ -45,6 +45,9 @@ from phistack.features.documents import Span
 from phistack.features.errors import SettingsError, TrainingError, no_such
 
 _LOG = logging.getLogger("phistack")
+_SUREST = 0.9999
+_EVEN = 50
+"""The number of gold mentions at which the machine counts as much as the submodels that learned from other notes."""
 _CERTAIN = (50.0, 0.0)
 """The curve of a stacker of one submodel: only what that submodel chose is PHI."""
 
@@ -53,7 +56,8 @@ class Stacker:
     """Judges candidates and chooses among them.
 
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
-    `choices_` (thresholds for more recall or precision; see `recalling`), `figures_` (strict F1 in its own
+    `choices_` (thresholds for more recall or precision; see `recalling`), `trust_` (the weight of the machine
+    beside `lean_on`), `figures_` (strict F1 in its own
     cross-validation, for each setting tried), `forms_`, `repeats_` and `rules_` (`None` where the settings leave them
     out) and, not saved, `decided_` (the out-of-fold decisions on each training note as it was written, with repeats and
     rules), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (one for each fold, which never saw its
@@ -67,6 +71,7 @@ class Stacker:
         self.repeats_: RepeatClassifier | None = None
         self.forms_: SurfaceForms | None = None
         self.rules_: MergedRules | None = None
+        self.trust_ = 1.0
         self.choices_: Mapping[str, Mapping[str, float]] = {}
 
     @property
@@ -104,6 +109,7 @@ class Stacker:
             self.rules_ = MergedRules.of(self.settings.rule_labels, self.settings.rules_file, language)
         rows = self.features_.matrices(tables, pools)
         gold = [set(table.document.spans) for table in tables]
+        self.trust_ = sum(map(len, gold)) / (sum(map(len, gold)) + _EVEN)
         is_phi = which_are_phi(pools, gold)
         folds = at_most_folds([table.document for table in tables], n_folds=self.settings.folds, seed=seed + 1)
         extremes = self.features_.extremes(next(table for table in tables if len(table)))
@@ -117,6 +123,7 @@ class Stacker:
             margins = margins_of(machines, rows, folds)
             calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
+            probabilities = self._leaning(pools, probabilities)
             threshold, f1 = best_threshold(pools, probabilities, gold, self.settings.beta)
             self.figures_[str(kernel)] = f1
             _LOG.info("stacker: %s: out-of-fold F1 %.4f", kernel, f1)
@@ -182,7 +189,7 @@ class Stacker:
         probabilities = np.zeros(len(together))
         probabilities[wanted] = calibrated(self.svm_.margins(together[wanted]), self.calibration_)
         by_note = np.split(probabilities, np.cumsum([len(pool) for pool in pools])[:-1])
-        return self._weighed(tables, pools, by_note)
+        return self._weighed(tables, pools, self._leaning(pools, by_note))
 
     def chosen(
         self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
@@ -225,7 +232,20 @@ class Stacker:
         """
         margins = margins_of(self.machines_, self.features_.matrices(tables, pools), self.folds_)
         found = [calibrated(of_note, self.calibration_) for of_note in margins]
-        return self._weighed(tables, pools, found, in_training=True)
+        return self._weighed(tables, pools, self._leaning(pools, found), in_training=True)
+
+    def _leaning(self, pools: Pools, found: Sequence[Floats]) -> list[Floats]:
+        """The probabilities, drawn towards those of the submodels of `lean_on` that propose the candidate.
+
+        The odds are a weighted geometric mean: the prior counts as `_EVEN` mentions, the machine as those that it saw.
+        """
+        on = {*self.settings.lean_on} & {*self.features_.sources}
+        return [self._drawn(pool, p, on) if on else p for pool, p in zip(pools, found, strict=True)]
+
+    def _drawn(self, pool: Sequence[PooledCandidate], found: Floats, on: Collection[str]) -> Floats:
+        prior = np.array([max((v.score for v in c.votes if v.source in on), default=0.0) for c in pool])
+        odds = self.trust_ * log_odds(found, _SUREST) + (1 - self.trust_) * log_odds(prior, _SUREST)
+        return np.where(prior > 0, 1 / (1 + np.exp(-odds)), found)
 
     def _weighed(
         self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False

@@ -38,6 +38,7 @@ class _StackerState(TypedDict):
     threshold: float
     figures: dict[str, float]
     forms: NotRequired[SurfaceFormsState]
+    trust: NotRequired[float]
     choices: NotRequired[dict[str, dict[str, float]]]
 
 
@@ -55,6 +56,8 @@ def save_stacker(stacker: Stacker, folder: Path) -> None:
     }
     if stacker.forms_ is not None:
         state["forms"] = stacker.forms_.to_dict()
+    if stacker.settings.lean_on:
+        state["trust"] = stacker.trust_
     if stacker.choices_:
         state["choices"] = stacker.choices_
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,6 +86,7 @@ def load_stacker(files: SavedFiles, *, sources: tuple[str, ...] = (), counts: Wo
         stacker.calibration_ = state["curve"]
         stacker.threshold_ = state["threshold"]
         stacker.figures_ = state["figures"]
+        stacker.trust_ = state.get("trust", 1.0)
         stacker.choices_ = state.get("choices", {})
         if not all(0 < choice.get("threshold", 0.0) < 1 for choice in stacker.choices_.values()):
             raise BundleError("a choice of recall of the engine has no threshold between 0 and 1; train it again")

@@ -27,6 +27,8 @@ class StackerSettings:
     :param structured_text: whether shipped patterns add to the stack what they find in structured text (HL7, JSON, XML,
         `key=value`, DICOM).
     :param rules_file: path of a user's patterns for these labels, added to the shipped ones.
+    :param lean_on: the submodels that learned from other notes, such as an engine; `EngineSettings` fills it in. The
+        fewer mentions the training notes have, the more the stacker believes them.
     :param alone: whether to accept the choices of the engine's only submodel as they are, without an SVM.
     """
 
@@ -40,6 +42,7 @@ class StackerSettings:
     rules_file: str = ""
     structured_text: bool = True
     alone: bool = False
+    lean_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rule_labels", tuple(self.rule_labels))

@@ -1,4 +1,4 @@
-"""The command `annotate`: read notes, find PHI, write them."""
+"""The commands `annotate` and `explain`: read notes, find PHI, write them or show why."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.engine import Engine, EngineOptions, EnginesByLanguage, Reading
@@ -21,6 +22,9 @@ from phistack.features.formats.corpora import STANDARD, input_path, write_docume
 from phistack.features.formats.found import Found
 from phistack.features.formats.recognise import format_told_by
 from phistack.features.shown import shown_id
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _LOG = logging.getLogger("phistack")
 _MOST_TEXTS = 400
@@ -158,3 +162,24 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
         write_documents(annotated(), engine.label_set, out, format=format)
     written.warnings = source.notes.how.warnings
     return written
+
+
+def explain_corpus(
+    source: Source, engine: Engine, console: Console, *, html: Path | None = None, show_text: bool = False
+) -> tuple[int, HeldBack]:
+    """Print the decisions on every note that the engine can read, and write them to the page `html`, if given.
+
+    :returns: the number of these notes, and the notes held back.
+    :raises CorpusError: if it can read none of the notes.
+    """
+    from phistack.ensemble.views.explanation import print_explanation
+    from phistack.ensemble.views.page import note_view, write_page
+
+    held_back: dict[str, str] = {}
+    readings = list(source.read(engine, held_back, traced=True))
+    for reading in readings:
+        print_explanation(reading, console, show_text=show_text)
+    if html is not None:
+        views = [note_view(reading.document, reading.decisions) for reading in readings]
+        write_page(html, title="Why each span was marked", notes=views)
+    return len(readings), held_back

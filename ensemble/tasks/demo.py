@@ -30,10 +30,9 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.systems import table_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.explaining import note_view
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.views.page import NoteView, write_page
+from phistack.ensemble.views.page import NoteView, note_view, write_page
 from phistack.features.documents import Corpus, Document
 from phistack.features.formats import write_corpus
 from phistack.features.writing import new_folder, refuse_taken, write_json

@@ -9,11 +9,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from phistack.ensemble.bundles.bundle import save_bundle
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.language_choice import engines_by_language
 from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.bundles.shipped import shipped_engine
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.experiments.parts import answers_of, remember, seeded
 from phistack.ensemble.experiments.results import CorpusFacts
 from phistack.ensemble.experiments.speed import Machine, measure_speed
@@ -23,12 +26,15 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, train
-from phistack.features.documents import Corpus, Document
+from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
+from phistack.features.ranges import ranges_of, touching
 from phistack.features.writing import refuse_taken
 
 _OF_BUDGET = "Its submodels were chosen by the same score, among the subsets that are fast enough."
 _NOTES, _REPETITIONS = 250, 3
+_FEW = 300
+"""With fewer notes an engine may be worse than the one that ships."""
 
 
 def train_bundle(
@@ -116,6 +122,48 @@ def train_with_report(
     if cache and not added and not rates:
         remember(cache, path, settings, corpus)
     return training, report
+
+
+def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
+    """Whether an engine of few notes does better on them than the one that ships, and what to do, in a sentence.
+
+    What counts is which identifiers are touched, twice, and which marked spans touch one, whatever the labels.
+
+    :param corpus: the training notes, on which the engine is judged out of fold.
+    :param path: of its bundle.
+    :returns: empty if the notes are many, or none ships for their language.
+    """
+    shipped = engines_by_language().get(training.engine.language)
+    if len(corpus) >= _FEW or shipped is None:
+        return ""
+    ours = _touched(corpus, training.engine.stacker.out_of_fold_)
+    theirs = _touched(corpus, [d.spans for d in load_bundle(shipped_engine(shipped)).annotate(corpus.documents)])
+    if _f2(*ours) >= _f2(*theirs):
+        advice = "use the new one"
+    elif any(model.reads_ahead for model in training.engine.submodels):
+        advice = f"use {shipped}, or both with --model {shipped} --model {path}, and annotate more notes"
+    else:
+        advice = f"train with --with {shipped}, or annotate more notes"
+    return (
+        f"On these {len(corpus)} notes, out of fold, it touches {percent(ours[0])} % of the identifiers, and "
+        f"{percent(ours[1])} % of what it marks is right ({shipped}, which ships: {percent(theirs[0])} and "
+        f"{percent(theirs[1])}): {advice}."
+    )
+
+
+def _touched(corpus: Corpus, answer: Sequence[Sequence[Span]]) -> tuple[float, float]:
+    """The share of the identifiers that are touched, and that of the marked spans that touch one."""
+    reached = right = 0
+    for document, marked in zip(corpus.documents, answer, strict=True):
+        is_marked, is_gold = touching(ranges_of(marked)), touching(ranges_of(document.spans))
+        reached += sum(is_marked(span.start, span.end) for span in document.spans)
+        right += sum(is_gold(span.start, span.end) for span in marked)
+    n_gold, n_marked = sum(len(d.spans) for d in corpus.documents), sum(map(len, answer))
+    return reached / max(n_gold, 1), right / max(n_marked, 1)
+
+
+def _f2(reach: float, right: float) -> float:
+    return 5 * reach * right / max(4 * right + reach, 1e-9)
 
 
 def best_within(budget: float, training: Training, documents: Sequence[Document]) -> tuple[Subset, dict[str, Any]]:

@@ -19,11 +19,11 @@ from phistack.ensemble.tools.processes import in_processes, keeping
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
 from phistack.ensemble.training.fit_progress import Fit, FitWatch, reporting
-from phistack.ensemble.training.fit_tasks import FitTask, pretraining_tasks
+from phistack.ensemble.training.fit_tasks import FitTask, pretraining_tasks, reading_tasks
 from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import Candidate, NoteProposals
+from phistack.submodels.base import Candidate, NoteProposals, kind_of, submodel_class
 
 FITS = 88
 """The share of the fits in the time of a training, in percent."""
@@ -69,7 +69,8 @@ def run_fits(
     :param tasks: those of `tasks_of`, in this order.
     :param n_notes: the number of notes to propose for.
     """
-    starts = {task.name: task for task in pretraining_tasks(settings, tasks[0].training[0].space)}
+    pretraining = pretraining_tasks(settings, tasks[0].training[0].space)
+    starts = {task.name: task for task in (*reading_tasks(settings, tasks), *pretraining)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in tasks]
     waiting = {task.name for task in tasks if task.name in starts and _key_in(cache, task) not in cache}
@@ -106,7 +107,8 @@ def _in_turn(
 
 
 def _to_watch(task: FitTask) -> Fit:
-    name = f"{task.name} on invented notes" if task.is_pretraining else task.name
+    ahead = "reading ahead" if submodel_class(kind_of(task.name, task.settings)).reads_ahead else "on invented notes"
+    name = f"{task.name} {ahead}" if task.is_pretraining else task.name
     return Fit(name, task.part, task.size, task.cost)
 
 

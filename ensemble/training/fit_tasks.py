@@ -1,6 +1,7 @@
 """The fits of a training: of one submodel on some of the notes, each independent of the others.
 
 pretraining_tasks(settings, space)      a fit on invented notes for each submodel with pretraining
+reading_tasks(settings, tasks)          all notes are read once by each submodel that reads ahead
 tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
 task.run()                              the submodel's proposals for the notes that it did not learn from
 """
@@ -11,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -58,7 +60,7 @@ class FitTask:
 
     @property
     def is_pretraining(self) -> bool:
-        """Whether it is pretraining on invented notes."""
+        """Whether it comes before the folds: pretraining on invented notes, or reading ahead."""
         return self.part == _PRETRAINING
 
     @property
@@ -83,12 +85,15 @@ class FitTask:
             repr(space.settings),
             space.representations_.digest,
             self.begins_with,
+            new_submodel(self.name, self.settings).content(),
             *digests_of_files(self.settings),
         )
 
     def run(self) -> list[NoteProposals] | SavedFiles:
         """Fit, then propose for the held-out notes, or save the model without any."""
         model = new_submodel(self.name, self.settings)
+        if self.is_pretraining and model.reads_ahead:
+            return SavedFiles.written_by(partial(model.read_ahead, self.training))
         if self.start is not None:
             model.warm_start(self.start, self.training[0].space)
         model.fit(self.training, seed=self.seed)
@@ -130,6 +135,15 @@ def pretraining_tasks(settings: EngineSettings, space: FeatureSpace) -> Iterator
             notes = synthesize(start.n_notes, seed=seed, language=language, registers="all")
             changed = {**given, **start.changes}
             yield FitTask(name, changed, _PRETRAINING, space.tables(notes.documents), (), (), settings.seed)
+
+
+def reading_tasks(settings: EngineSettings, tasks: Iterable[FitTask]) -> Iterator[FitTask]:
+    """One for each submodel that reads ahead, of all notes of some tasks."""
+    of_name = {name: kind_of(name, given) for name, given in settings.submodels.items()}
+    ahead = [name for name, kind in of_name.items() if submodel_class(kind).reads_ahead]
+    notes = {id(note): note for task in tasks for note in (*task.training, *task.held_out)} if ahead else {}
+    for name in ahead:
+        yield FitTask(name, settings.submodels[name], _PRETRAINING, [*notes.values()], (), (), settings.seed)
 
 
 def tasks_of(

@@ -73,7 +73,7 @@ def propose(
     :param cache: a folder that keeps candidates for the next run.
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
-    settings = settings.for_label_set(corpus.label_set.name)
+    settings = settings.for_label_set(corpus.label_set.name, corpus.label_set.labels)
     with stage("training", total=FEATURES + FITS):
         space, every, folds, warnings = prepared(corpus, settings, folds=out_of_fold, added=added)
         tables, more = every[: len(corpus)], every[len(corpus) :]

@@ -24,9 +24,10 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ _TAKEN = ("stack", "stacker", "features", "load")
 _LATER_FEATURES = (
     "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
 )  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file", "alone", "structured_text")
+_LATER_STACKING = ("rule_labels", "rules_file", "alone", "structured_text", "lean_on")
 _ITEM = r'(?:"[^"\n]*"|[\w.+-]+|\[[^\[\]\n]*\])'
 _SHORT_ARRAY = re.compile(rf"\[\n\s+((?:{_ITEM},\n\s+)*{_ITEM}),\n\s*\]")
 """An array of names, numbers or arrays of one line, an item a line, as `tomli_w` writes it."""
@@ -95,7 +96,11 @@ class EngineSettings:
             raise SettingsError("name at least one submodel to train")
         _check_names(tuple(self.submodels))
         names = sorted(self.submodels, key=lambda name: SUBMODELS.index(name) if name in SUBMODELS else len(SUBMODELS))
-        object.__setattr__(self, "submodels", {name: _checked(name, self.submodels[name]) for name in names})
+        checked = {name: _checked(name, self.submodels[name]) for name in names}
+        object.__setattr__(self, "submodels", checked)
+        others = (name for name, given in checked.items() if kind_of(name, given) not in SUBMODELS)
+        ahead = tuple(name for name in others if submodel_class(kind_of(name, checked[name])).reads_ahead)
+        object.__setattr__(self, "stacker", replace(self.stacker, lean_on=ahead))
 
     @classmethod
     def chosen(cls, preset: str = "", path: Path | None = None, *, language: str = "en") -> EngineSettings:
@@ -166,14 +171,39 @@ class EngineSettings:
         """The same with only these submodels."""
         return replace(self, submodels={name: self.submodels.get(name, {}) for name in names})
 
-    def for_label_set(self, name: str) -> EngineSettings:
-        """The same, with the label set of the corpus for patterns, to keep those for types too rare to learn."""
-        if name not in LabelSet.names():
-            return self
-        adapted = {
-            key: submodel_class(kind_of(key, settings)).adapted(settings, label_set=name)
-            for key, settings in self.submodels.items()
-        }
+    def with_engines(self, bundles: Iterable[str]) -> EngineSettings:
+        """The same with trained engines as further submodels, each named after its bundle.
+
+        As in the engines that ship, recall then counts twice, unless the settings say otherwise.
+
+        :param bundles: paths, or names of engines that ship.
+        :raises SettingsError: for a name that is taken.
+        """
+        submodels = dict(self.submodels)
+        for bundle in bundles:
+            path = Path(bundle)
+            name = re.sub(r"[^A-Za-z0-9_-]", "-", path.name.removesuffix(".zip"))
+            if name in submodels:
+                raise SettingsError(
+                    f"two submodels would be named {name}; give the engine another name under [submodels] in --config"
+                )
+            by_name = bundle == name and not path.exists()
+            submodels[name] = {KIND: "engine", **({} if by_name else {"bundle": str(path.absolute())})}
+        beta = 2.0 if len(submodels) > len(self.submodels) and self.stacker.beta == 1 else self.stacker.beta
+        return replace(self, submodels=submodels, stacker=replace(self.stacker, beta=beta))
+
+    def for_label_set(self, name: str, labels: Sequence[str] = ()) -> EngineSettings:
+        """The same, with the label set of the corpus for patterns and engines, to keep types too rare to learn.
+
+        :param name: of the set, which counts if it ships.
+        :param labels: of the corpus.
+        """
+        shipped = name if name in LabelSet.names() else ""
+        adapted = dict(self.submodels)
+        for key, settings in self.submodels.items():
+            kind = submodel_class(kind_of(key, settings))
+            if shipped or "labels" in signature(kind).parameters:
+                adapted[key] = kind.adapted(settings, label_set=shipped, labels=labels)
         return replace(self, submodels=adapted)
 
     def with_patterns(self, path: Path) -> EngineSettings:

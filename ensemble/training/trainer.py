@@ -78,7 +78,7 @@ def train(
         scores do not use them.
     :raises TrainingError: if the corpus has no PHI, or only one patient.
     """
-    settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name)
+    settings = (settings or EngineSettings()).for_label_set(corpus.label_set.name, corpus.label_set.labels)
     with stage("training", total=FEATURES + FITS + _STACKER + _SUBSETS + _CASCADE):
         watch = Stopwatch()
         more = added.documents if added else ()

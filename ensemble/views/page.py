@@ -52,6 +52,12 @@ class NoteView:
     redacted: str | None = field(default=None, repr=False)
 
 
+def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
+    """A note with its decisions and its redacted text."""
+    found = document.with_spans(decision.span for decision in decisions if decision.accepted)
+    return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
+
+
 @dataclass(frozen=True, slots=True)
 class _Mark:
     """A decision or a missed gold span, with all that its card shows."""

@@ -27,7 +27,7 @@ from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.optimisers import Adam, Rates
 from phistack.submodels.blstm.rows import TokenRange, batches_of
 from phistack.submodels.blstm.weights import random_weights
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Lines
 
 _LOG = logging.getLogger("phistack")
 _CLIP = 1.0

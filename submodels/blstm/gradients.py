@@ -23,9 +23,8 @@ from phistack.submodels.blstm.layers import CharacterLstm, Spelling, TagLayers, 
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
 from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights
-from phistack.submodels.chain.crf import Chain
+from phistack.submodels.chain.crf import Chain, Lines
 from phistack.submodels.chain.lattice import Lattice
-from phistack.submodels.chain.lines import Lines
 
 
 class Rows(NamedTuple):

@@ -1,7 +1,7 @@
 """Training of the network by Keras on TensorFlow: the reference for `submodels.blstm.gradients`, and the way to a GPU.
 
 trainer = KerasTrainer(plan, seed=1)
-trainer.step(rows, notes, generator, rate=0.01, kept=0.99)
+trainer.step((rows, notes), generator, rate=0.01, kept=0.99)
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, Integers32
 from phistack.features.errors import TrainingError, need
+from phistack.submodels.blstm.gradients import FlatBatch
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
-from phistack.submodels.blstm.training import TrainingPlan
+from phistack.submodels.blstm.training import Batch, TrainingPlan
 from phistack.submodels.blstm.weights import InitialValues, NetworkWeights
 
 BatchArrays = dict[str, Any]
@@ -48,22 +50,14 @@ class KerasTrainer:
         self._optimiser.build(self._network.trained)
         self._graph: Callable[..., Any] | None = None
 
-    def step(
-        self,
-        rows: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> Floats:
+    def step(self, batch: Batch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
         """See `Trainer.step`."""
-        batch = padded_batch(rows, notes, self._plan.characters)
-        words, features = self._plan.noised(batch["words"], batch["features"], generator)
-        batch |= {"words": words, "features": features}
+        padded = padded_batch(*batch, self._plan.characters)
+        words, features = self._plan.noised(padded["words"], padded["features"], generator)
+        padded |= {"words": words, "features": features}
         if self._graph is None:
-            self._graph = self._compiled(batch)
-        losses: Floats = self._graph(batch, np.float32(rate), np.float32(kept)).numpy()
+            self._graph = self._compiled(padded)
+        losses: Floats = self._graph(padded, np.float32(rate), np.float32(kept)).numpy()
         return losses
 
     def averaged(self) -> NetworkWeights:
@@ -105,26 +99,23 @@ def padded_batch(rows: Sequence[TokenRange], notes: Sequence[EncodedNote], chara
         distinct words as `characters`, in which `spellings` are places; with language models also `states` of shape
         `(n_rows, n_tokens, n_states)`.
     """
+    flat = FlatBatch.of(rows, notes, characters)
     lengths = np.array([last - first for _, first, last in rows], dtype=np.int32)
-    shape, (example, *_) = (len(rows), int(lengths.max())), rows[0]
-    words, spellings, tags, begins = (np.zeros(shape, dtype=np.int32) for _ in range(4))
-    features = np.zeros((*shape, notes[example].features.shape[1]), dtype=np.int32)
-    states = np.zeros((*shape, notes[example].states_of(slice(0, 0)).shape[1]), dtype=np.float32)
-    for i, (number, first, last) in enumerate(rows):
-        note, n, own = notes[number], last - first, slice(first, last)
-        words[i, :n], spellings[i, :n], features[i, :n] = note.words[own], note.spellings[own], note.features[own]
-        states[i, :n] = note.states_of(own)
-        if len(note.tags):
-            tags[i, :n] = note.tags[own]
-        begins[i, 0] = 1
-        begins[i, note.lines[(note.lines > first) & (note.lines < last)] - first] = 1
-    # (n_words,) and (n_rows * n_tokens,): a batch has fewer distinct words than tokens, and the CNN reads each once.
-    distinct, places = np.unique(spellings, return_inverse=True)
+    is_token = np.arange(lengths.max()) < lengths[:, None]
+
+    def padded(values: NDArray[Any]) -> NDArray[Any]:
+        found = np.zeros((*is_token.shape, *values.shape[1:]), dtype=values.dtype)
+        found[is_token] = values
+        return found
+
+    begins, no_tags = np.zeros((2, len(flat.words)), dtype=np.int32)
+    begins[flat.sequences[:-1]] = 1
     batch: BatchArrays = {
-        "words": words, "spellings": places.reshape(shape).astype(np.int32), "characters": characters[distinct],
-        "features": features, "lengths": lengths, "begins": begins, "tags": tags,
+        "words": padded(flat.words), "spellings": padded(flat.spellings.astype(np.int32)),
+        "characters": flat.characters, "features": padded(flat.features), "lengths": lengths, "begins": padded(begins),
+        "tags": padded(flat.tags if len(flat.tags) else no_tags),
     }  # fmt: skip
-    return batch | {"states": states} if states.shape[2] else batch
+    return batch | {"states": padded(flat.states)} if flat.states.shape[1] else batch
 
 
 def load_keras(threads: int) -> None:

@@ -24,7 +24,7 @@ from phistack.features.arrays import Floats32, Integers, Integers32
 from phistack.submodels.blstm.lstm import DIRECTIONS, BidirectionalLstm
 from phistack.submodels.blstm.rows import EncodedNote
 from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Lines
 
 PREDICTIONS = ("next_word", "previous_word")
 """The weights of both directions."""

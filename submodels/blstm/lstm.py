@@ -4,7 +4,7 @@
     of_inputs, gradients = states.back(of_output, weights)
 
 Tokens lie end to end, without padding. The first tokens of all rows are computed together, then the second tokens of
-all that have one, and so on (`submodels.chain.lines`); the backward direction counts from the last token of each row.
+all that have one, and so on (`submodels.chain.crf`); the backward direction counts from the last token of each row.
 The inputs enter the gates by one matrix product for all tokens, as do the gradients of the weights; only what depends
 on the previous state is in the loop. No library does this on a processor: Keras and PyTorch loop over padded rows, and
 their graphs take seconds to load and compile, which is longer than a small training.
@@ -23,7 +23,7 @@ import numpy as np
 
 from phistack.features.arrays import Floats32, Integers
 from phistack.submodels.blstm.weights import NetworkWeights
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Lines
 
 DIRECTIONS = ("forward", "backward")
 

@@ -89,21 +89,16 @@ class TrainingPlan:
         return np.where(forgotten, np.int32(UNKNOWN), words), np.where(lost, self.unknown_values, features)
 
 
+Batch = tuple[Sequence[TokenRange], Sequence[EncodedNote]]
+"""Rows, and the notes to which they belong."""
+
+
 class Trainer(Protocol):
     """Learns from one batch after the other."""
 
-    def step(
-        self,
-        rows: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> Floats:
+    def step(self, batch: Batch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
         """Learn from one batch.
 
-        :param notes: to which the rows belong.
         :param generator: for dropout and for what is made unknown.
         :param rate: the learning rate.
         :param kept: share of the running average of the weights that is kept.
@@ -130,23 +125,15 @@ class NumpyTrainer:
         first = {**first_weights(plan.sizes, seed, known), **second}
         self._optimiser: Adam | Sgd = optimiser(first, plan.settings.clip)
 
-    def step(
-        self,
-        rows: Sequence[TokenRange],
-        notes: Sequence[EncodedNote],
-        generator: np.random.Generator,
-        *,
-        rate: float,
-        kept: float,
-    ) -> Floats:
+    def step(self, batch: Batch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
         """See `Trainer.step`."""
         plan, optimiser = self._plan, self._optimiser
-        batch = FlatBatch.of(rows, notes, plan.characters)
-        words, features = plan.noised(batch.words, batch.features, generator)
+        flat = FlatBatch.of(*batch, plan.characters)
+        words, features = plan.noised(flat.words, flat.features, generator)
         optimiser.read(words)
         loss, gradients = loss_and_gradients(
             optimiser.weights,
-            replace(batch, words=words, features=features),
+            replace(flat, words=words, features=features),
             plan.sizes,
             dropout=plan.settings.dropout,
             locked=plan.settings.locked_dropout,
@@ -274,7 +261,7 @@ def train(
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {settings.epochs}")
             done += 1
             rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * settings.decay ** (epoch - 1)
-            losses = trainer.step(rows, notes, generator, rate=rate, kept=min(settings.average, done / (done + 10)))
+            losses = trainer.step((rows, notes), generator, rate=rate, kept=min(settings.average, done / (done + 10)))
             loss += float(losses.sum())
             easy.remember(rows, notes, losses)
         _LOG.info("blstm: epoch %d of %d, %d batches", epoch, settings.epochs, len(batches))

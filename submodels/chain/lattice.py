@@ -4,7 +4,7 @@
     lattice.marginals()                                         (n, L) probability of each tag at each token
     lattice.best_path()                                         (n,) indices of tags
 
-All sequences are processed together (`submodels.chain.lines`): a step multiplies the matrix of the previous tokens by
+All sequences are processed together (`submodels.chain.crf`): a step multiplies the matrix of the previous tokens by
 the transitions. Probabilities are scaled to sum to one at each token (Rabiner 1989), so no logarithms are needed.
 CRFsuite's own tagger takes one sequence at a time and gives probabilities of tags only, where the stacker needs those
 of spans; libraries with both come with a framework for neural networks.
@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from phistack.features.arrays import Floats, Integers
-from phistack.submodels.chain.crf import Chain
-from phistack.submodels.chain.lines import Lines
+from phistack.submodels.chain.crf import Chain, Lines
 
 _LEAST = -300.0
 """The lowest score relative to the best, so that no sum of products is zero."""

@@ -9,14 +9,13 @@ Brill 1995; as a submodel in Zhao 2020, where it starts from the tags of regular
 
 from __future__ import annotations
 
-import json
 import logging
 import random
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
@@ -28,9 +27,7 @@ from phistack.features.tags import OUTSIDE, decode, encode
 from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from phistack.submodels.regex.token_tagger import TokenTagger
-from phistack.submodels.tbed.settings import STARTS, TbedSettings
 from phistack.tbed.grid import STRETCHES, Notes
-from phistack.tbed.initial_tagger import FrequentTags, FrequentTagsState
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
 from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
@@ -39,8 +36,12 @@ if TYPE_CHECKING:
     from phistack.tbed.search import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
-_SETTINGS_FILE, _RULES_FILE, _FREQUENT_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "frequent.json", "regex"
+_SETTINGS_FILE, _RULES_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "regex"
 _PATTERNS_FILE = "token_patterns.toml"
+
+
+STARTS = ("regex", "empty", "patterns")
+"""The initial taggers: the regex submodel, all tokens outside, token patterns."""
 
 
 class _TbedState(TypedDict):
@@ -50,18 +51,56 @@ class _TbedState(TypedDict):
     tags: list[str]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class TbedSettings:
+    """The initial tagger of TBED, and how it learns rules.
+
+    :param start: the initial tagger, one of `STARTS`.
+    :param regex: settings of the regex submodel, with `start="regex"`.
+    :param token_patterns: the name or path of a file of token patterns, with `start="patterns"`; see
+        `submodels.regex.token_tagger`.
+    :param label_set: of the labels of token patterns; may be empty.
+    :param templates: the name of a template set, or the path of a template file; see `tbed.templates`. Templates with
+        a column that the feature space lacks are dropped.
+    :param max_rules: the most rules to learn; 0 for the initial tagger alone.
+    :param min_gain: stop when the best rule gains less.
+    :param min_groups: a rule must correct tokens of this many patients.
+    :param within: which tokens are neighbours: those of a `sentence`, a `line` or a `note`.
+    :param held_out: share of held-out patients, or 0. Rules are first learned from the others for as long as they help
+        on the held-out patients; the gain of the last one is the least gain in learning from all notes.
+    :raises SettingsError: if a setting cannot work.
+    """
+
+    start: str = "regex"
+    regex: Mapping[str, Any] = field(default_factory=dict)
+    token_patterns: str = "zhao2020"
+    label_set: str = ""
+    templates: str = "default"
+    max_rules: int = 600
+    min_gain: int = 2
+    min_groups: int = 2
+    within: str = "line"
+    held_out: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.start not in STARTS:
+            raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
+        if not 0 <= self.held_out < 1:
+            raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
+
+
 class TbedSubmodel(TbedSettings, Submodel):
     """Transformation-based error-driven learning.
 
-    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_`, `frequent_` and `patterns_`
-    (the initial tagger, and `None` for the others).
+    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_` or `patterns_` (the initial
+    tagger, and `None` for the others).
     """
 
     kind: ClassVar[str] = "tbed.v1"
     cost: ClassVar[float] = 10.0
 
     @classmethod
-    def adapted(cls, settings: Mapping[str, Any], **given: str) -> Mapping[str, Any]:
+    def adapted(cls, settings: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
         """See `Submodel.adapted`; for the patterns of the initial tagger."""
         if cls.holds(settings):
             return {**settings, "regex": submodel_class("regex").adapted(settings.get("regex", {}), **given)}
@@ -92,7 +131,8 @@ class TbedSubmodel(TbedSettings, Submodel):
             min_groups=self.min_groups,
             within=self.within,
         )
-        initial = self._fit_start(tables, gold)
+        self._fit_start(tables)
+        initial, _ = self._initial(tables)
         self.tags_ = tuple(sorted({tag for tags in (*initial, *gold) for tag in tags}))
         notes = Notes(tables, initial, gold)
         if self.held_out:
@@ -122,13 +162,13 @@ class TbedSubmodel(TbedSettings, Submodel):
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
         """The spans of the corrected tags; the evidence is the last rule that changed one of their tags."""
-        proposed = self._initial_candidates(tables)
-        tagged = Tagger(self.rules_.rules, self.within).tag(tables, self._initial(tables, proposed))
+        initial, proposed = self._initial(tables)
+        tagged = Tagger(self.rules_.rules, self.within).tag(tables, initial)
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
 
     def notes(self, tables: Sequence[FeatureTable]) -> Notes:
         """Annotated notes with their initial tags, for `tbed.tagger.score_rules`."""
-        return Notes(tables, self._initial(tables), [table.tags() for table in tables])
+        return Notes(tables, self._initial(tables)[0], [table.tags() for table in tables])
 
     def edited(self, text: str, *, name: str, space: FeatureSpace) -> Self:
         """The same submodel with the rules in the text of a file; :raises SettingsError: for a mistake in them.
@@ -144,9 +184,6 @@ class TbedSubmodel(TbedSettings, Submodel):
         state = {"settings": self.settings(), "tags": self.tags_}
         write_json(folder / _SETTINGS_FILE, state)
         (folder / _RULES_FILE).write_text(format_rules(self.rules_), encoding="utf-8", newline="\n")
-        if self.frequent_ is not None:
-            text = json.dumps(self.frequent_.to_dict(), ensure_ascii=False)
-            (folder / _FREQUENT_FILE).write_text(text, encoding="utf-8")
         if self.patterns_ is not None:
             (folder / _PATTERNS_FILE).write_text(self.patterns_.to_toml(), encoding="utf-8")
         if self.regex_ is not None:
@@ -161,11 +198,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         with damage_refused("the TBED submodel of the engine"):
             model = saved_submodel(cls, state["settings"])
             model.tags_ = tuple(state["tags"])
-            model.frequent_ = model.regex_ = model.patterns_ = None
-            if model.start == "frequent":
-                model.frequent_ = FrequentTags.from_dict(files.json(_FREQUENT_FILE, FrequentTagsState))
-                if not set(chain.from_iterable(model.frequent_.lookups)) <= set(space.columns):
-                    raise BundleError("the TBED submodel reads feature columns that this engine does not have")
+            model.regex_ = model.patterns_ = None
             if model.start == "patterns":
                 model.patterns_ = TokenTagger.from_toml(files.text(_PATTERNS_FILE))
             if model.within not in STRETCHES:
@@ -197,37 +230,22 @@ class TbedSubmodel(TbedSettings, Submodel):
                       len(templates) - len(kept), len(templates))  # fmt: skip
         return kept
 
-    def _fit_start(self, tables: Sequence[FeatureTable], gold: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Learn the initial tagger; returns its tags for the training notes."""
-        self.frequent_: FrequentTags | None = None
+    def _fit_start(self, tables: Sequence[FeatureTable]) -> None:
         self.regex_: Submodel | None = None
         self.patterns_: TokenTagger | None = None
-        if self.start == "frequent":
-            self.frequent_, tags = FrequentTags.learn(tables, gold)
-            return tags
         if self.start == "patterns":
             labels = {span.label for table in tables for span in table.document.spans}
             self.patterns_ = TokenTagger.of(self.token_patterns, self.label_set, labels)
         if self.start == "regex":
             self.regex_ = submodel_class("regex")(**self.regex).fit(tables)
-        return self._initial(tables)
 
-    def _initial_candidates(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """The proposals of the regex submodel, if it is the initial tagger."""
-        return self.regex_.propose(tables) if self.regex_ is not None else [[] for _ in tables]
-
-    def _initial(
-        self, tables: Sequence[FeatureTable], proposed: Sequence[Sequence[Candidate]] | None = None
-    ) -> list[list[str]]:
-        """The initial tags of each note."""
-        if self.frequent_ is not None:
-            return self.frequent_.tag(tables)
+    def _initial(self, tables: Sequence[FeatureTable]) -> tuple[list[list[str]], list[list[Candidate]]]:
+        """The initial tags of each note, and what the regex submodel proposes if they are from it."""
+        proposed = self.regex_.propose(tables) if self.regex_ is not None else [[] for _ in tables]
         if self.patterns_ is not None:
-            return self.patterns_.tag(tables)
-        return [
-            encode((candidate.span for candidate in candidates if candidate.chosen), table.offsets)
-            for table, candidates in zip(tables, proposed or self._initial_candidates(tables), strict=True)
-        ]
+            return self.patterns_.tag(tables), proposed
+        chosen = ([candidate.span for candidate in candidates if candidate.chosen] for candidates in proposed)
+        return [encode(spans, table.offsets) for spans, table in zip(chosen, tables, strict=True)], proposed
 
     def _candidates(self, table: FeatureTable, tagged: Tagged, proposed: Sequence[Candidate]) -> list[Candidate]:
         starts, ends = table.offsets

@@ -34,7 +34,7 @@ TINY = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "word_size": 8, "characte
 @pytest.fixture(autouse=True)
 def no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the published program DEDUCE were not installed, which is slow to load."""
-    monkeypatch.setattr("phistack.ensemble.papers.missing_parts.find_spec", lambda name: None)
+    monkeypatch.setattr("phistack.ensemble.papers.run.find_spec", lambda name: None)
 
 
 def rows_of(paper: str, training: Corpus, test: Corpus, cache: Path, **changes: Any) -> dict[str, list[dict[str, Any]]]:
@@ -89,7 +89,7 @@ def test_the_classes_of_tjong_kim_sang_and_all_of_them_with_and_without_the_clas
 
 
 def test_the_published_program_has_a_column_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phistack.ensemble.papers.missing_parts.find_spec", lambda name: name)
+    monkeypatch.setattr("phistack.ensemble.papers.run.find_spec", lambda name: name)
     deduce_stand_in.install(monkeypatch)
     training, test = (synthesize(n, seed=n, language="nl").mapped("tjongkimsang2019") for n in (5, 3))
     given = {"features": {"ner": "", "language": "nl"}, "folds": 2}

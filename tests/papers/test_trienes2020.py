@@ -215,7 +215,7 @@ def test_the_joint_preset_has_the_systems_as_their_own_presets_have_them() -> No
 def test_the_tables_have_the_figures_of_the_paper_beside_ours(
     phistack: Phistack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phistack.ensemble.papers.missing_parts.find_spec", lambda name: None)
+    monkeypatch.setattr("phistack.ensemble.papers.run.find_spec", lambda name: None)
     write_corpus(NOTES, tmp_path / "train.jsonl", format="jsonl")
     write_corpus(synthesize(6, seed=8, language="nl"), tmp_path / "test.jsonl", format="jsonl")
     learn_language_models(NOTES.documents, LanguageModelPlan(units=6, vector=4, epochs=1)).write(tmp_path / "models")
