@@ -180,8 +180,13 @@ def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measu
 
 
 def _peer(peer: Peer, python: Path, notes: Path) -> dict[str, Any]:
+    return run_peer(peer, python, notes, "es" if "es" in peer.languages else peer.languages[-1])
+
+
+def run_peer(peer: Peer, python: Path, notes: Path, language: str) -> dict[str, Any]:
+    """One measurement of a tool in its environment, on a JSON list of texts; errors are those of `subprocess`."""
     worker = Path(__file__).with_name("peers.py")
-    command = [str(python), str(worker), peer.name, str(notes)]
+    command = [str(python), str(worker), peer.name, str(notes), language]
     output = subprocess.run(
         command, check=True, capture_output=True, text=True, env={**os.environ, **numeric_environment()}, timeout=600
     ).stdout

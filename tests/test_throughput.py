@@ -88,13 +88,14 @@ def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path: Path) -> None:
     notes.write_text(json.dumps([note.text for note in NOTES]), encoding="utf-8")
     code = (
         "import json, sys; from pathlib import Path; from benchmarks.peers import Peer, _run\n"
-        "peer = Peer('words', 'numpy', '', '', lambda: lambda text: len(text.split()))\n"
-        "print(json.dumps(_run(peer, Path(sys.argv[1]))))"
+        "peer = Peer('words', 'numpy', '', '', lambda language: lambda text: [(0, 1, w) for w in text.split()])\n"
+        "print(json.dumps(_run(peer, Path(sys.argv[1]), 'en')))"
     )
     root = Path(throughput.__file__).parents[1]
     shown = subprocess.run([sys.executable, "-c", code, notes], capture_output=True, text=True, check=True, cwd=root)
     measured = json.loads(shown.stdout)
     assert (measured["notes"], measured["found"]) == (2, 4)
+    assert [len(of_note) for of_note in measured["spans"]] == [3, 1]
     assert measured["seconds"] > 0
     assert measured["peak MB"] > 1
 

@@ -1,0 +1,195 @@
+"""Every tool that pip installs beside our engines, on notes that none of them was made from, in one run.
+
+    python -m benchmarks.field --peers ~/.cache/phistack-peers                queries, hospital notes, MEDDOCAN dev
+    python -m benchmarks.field --peers peers --docs                           and the table in docs/engines.md
+
+The notes: asq-phi-dev (English queries), the invented notes of `benchmarks.hospital_notes` (English, German, Spanish,
+Dutch) and MEDDOCAN's dev part. What must go is what the policy safe-harbor changes of what is annotated; a stretch that
+touches only an annotation that may stay, such as a year, is neither right nor wrong. *Claimed* counts only identifiers
+of the categories that a tool says to find. Each tool reads only languages that it knows, at its documented settings.
+Speed is notes per second of processor time, one thread, without load; MB is what pip installs with its dependencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib import metadata
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.hospital_notes.notes import corpus_of, invented
+from benchmarks.markdown import replaced
+from benchmarks.measuring import ROOT
+from benchmarks.peers import PEERS, Peer, install
+from benchmarks.reached import ALL, Tally
+from benchmarks.redaction import Stretch, changed_stretches, with_what_must_go
+from benchmarks.throughput import run_peer
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.evaluation.resampling import Measure
+from phistack.ensemble.evaluation.tables import Table, percent, share
+from phistack.ensemble.experiments.speed import Machine
+from phistack.features.documents import Corpus
+from phistack.features.formats import read_corpus
+from phistack.features.ranges import ranges_of, touching
+
+_POLICY = Policy.named("safe-harbor")
+_ENGINES = {"en": "english", "de": "german", "es": "spanish", "nl": "dutch"}
+_QUERIES, _MEDDOCAN = "queries", "MEDDOCAN dev"
+_OF_QUERIES = {"NAME": "NAME", "DATE": "DATE", "GEOGRAPHIC_LOCATION": "LOCATION"}
+_OF_QUERIES |= dict.fromkeys(("EMAIL_ADDRESS", "FAX_NUMBER", "PHONE_NUMBER", "IP_ADDRESS"), "CONTACT")
+"""Label of the queries -> category; the others are numbers."""
+_BEGIN, _END = "<!-- field: written by python -m benchmarks.field --docs -->", "<!-- /field -->"
+_COLUMNS = ("notes", "tool", "touched", "claimed", "covered", "right", "clean changed", "lost ‰", "notes/s", "MB")
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A corpus in one language; `name` is as tables show it."""
+
+    name: str
+    language: str
+    gold: Corpus
+
+    def category(self, label: str) -> str:
+        """The category of a label of the corpus."""
+        if self.name == _QUERIES:
+            return _OF_QUERIES.get(label, "ID")
+        return self.gold.label_set.category(label)
+
+    def row(self, tool: str, stretches: Sequence[Sequence[Stretch]], claims: frozenset[str] | None) -> list[str]:
+        """What was reached; `None` claims everything."""
+        deidentifier = Deidentifier(_POLICY, self.gold.label_set, self.language)
+        tally, clean = Tally(), []
+        for note, found in zip(self.gold.documents, stretches, strict=True):
+            must_go = with_what_must_go(note, deidentifier).spans
+            wanted, marked = touching(ranges_of(must_go)), touching(ranges_of(note.spans))
+            judged = [one for one in found if wanted(*one) or not marked(*one)]
+            own = {s: [("claimed", "")] for s in must_go if claims is None or self.category(s.label) in claims}
+            tally.add(note, must_go, judged, own=own)
+            clean += [] if note.spans else [bool(judged)]
+        figures = tally.figures()
+        everything, claimed = figures[ALL], figures.get(("claimed", ""))
+        lost = f"{1000 * everything.lost.value:.1f}" if everything.lost else ""
+        changed = percent(sum(clean) / len(clean)) if clean else ""
+        cells = (everything.touched, claimed and claimed.touched, everything.covered, everything.right)
+        return [self.name, tool, *map(_shown, cells), changed, lost]
+
+
+def _shown(measure: Measure | None) -> str:
+    return "" if measure is None else share(measure).plain
+
+
+def corpora(folder: Path, number: int, seed: int) -> Iterator[Notes]:
+    """All that is measured on; corpora that are not there are left out."""
+    for name, language, path in (
+        ("queries", "en", folder / "asq-phi-dev"),
+        ("MEDDOCAN dev", "es", folder / "meddocan/dev"),
+    ):
+        if path.is_dir():
+            yield Notes(name, language, read_corpus(path, accept_unknown_labels=True))
+    for language in _ENGINES:
+        yield Notes(f"hospital notes, {language}", language, corpus_of(invented(language, number, seed=seed), language))
+
+
+def _ours(notes: Notes, engines: Path | None, meddocan: Path) -> list[str]:
+    name = "trained on train" if notes.name == _MEDDOCAN else _ENGINES[notes.language]
+    bundle = engines / f"{name}.zip" if engines else bundle_path(name)
+    engine = load_bundle(meddocan if notes.name == _MEDDOCAN else bundle)
+    plain = [document.with_spans(()) for document in notes.gold.documents]
+    begin = time.process_time()
+    stretches = changed_stretches(engine, plain, _POLICY)
+    speed = len(plain) / (time.process_time() - begin)
+    return [*notes.row(f"phistack {name}", stretches, None), f"{speed:.0f}", f"{_our_size():.0f}"]
+
+
+def _theirs(notes: Notes, peer: Peer, python: Path, texts: Path) -> list[str]:
+    texts.write_text(json.dumps([document.text for document in notes.gold.documents]), encoding="utf-8")
+    measured = run_peer(peer, python, texts, notes.language)
+    stretches = [[(start, end) for start, end, _ in of_note if start < end] for of_note in measured["spans"]]
+    speed, size = measured["notes"] / measured["seconds"], _size(python.parent.parent / "lib")
+    return [*notes.row(f"{peer.name} {peer.version}", stretches, peer.claims), f"{speed:.0f}", f"{size:.0f}"]
+
+
+def _size(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def _our_size() -> float:
+    """Of phistack and all distributions that it needs, without extras, in MB."""
+    names, todo, size = set[str](), ["phistack"], 0
+    while todo:
+        name = todo.pop().lower().replace("_", "-")
+        if name in names:
+            continue
+        names.add(name)
+        try:
+            found = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        files = [Path(str(file.locate())) for file in found.files or ()]
+        size += sum(file.stat().st_size for file in files if file.is_file())
+        needed = (one for one in found.requires or () if "extra ==" not in one)
+        todo += [match[0] for one in needed if (match := re.match(r"[\w.-]+", one))]
+    source = sum(_size(ROOT / part) for part in ("features", "tbed", "submodels", "ensemble"))
+    return size / 1e6 + source
+
+
+def main() -> None:
+    """Parse the arguments, measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", type=Path, help="folder of the tools' environments; without it they are left out")
+    parser.add_argument("--engines", type=Path, help="folder of our engines, if not those that ship")
+    parser.add_argument(
+        "--meddocan", type=Path, default=ROOT / "meddocan_output" / "engine",
+        help="our engine for MEDDOCAN dev, of which that which ships has learned; as `make meddocan` trains it",
+    )  # fmt: skip
+    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
+    parser.add_argument("--notes", type=int, default=400, help="invented hospital notes for each language")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--docs", action="store_true", help="write the table into docs/engines.md")
+    arguments = parser.parse_args()
+    sections = []
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+        for notes in corpora(arguments.corpora, arguments.notes, arguments.seed):
+            rows = []
+            if notes.name == _MEDDOCAN and not arguments.meddocan.exists():
+                print(
+                    f"field: ours was not measured on {notes.name}: there is no {arguments.meddocan}", file=sys.stderr
+                )
+            else:
+                rows.append(_ours(notes, arguments.engines, arguments.meddocan))
+            for peer in PEERS if arguments.peers else ():
+                if notes.language not in peer.languages or peer.name == "presidio, no tokens":
+                    continue
+                try:
+                    python = install(peer, arguments.peers.expanduser().resolve())
+                    rows.append(_theirs(notes, peer, python, Path(folder) / "texts.json"))
+                except (OSError, subprocess.SubprocessError) as error:
+                    print(
+                        f"field: {peer.name} was not measured on {notes.name}: {type(error).__name__}", file=sys.stderr
+                    )
+            sections.append(rows)
+    note = f"{date.today()}; {Machine.here().processor}; hospital notes of seed {arguments.seed}"
+    table = Table(_COLUMNS, sections, "Tools beside each other", f"{note}; 95 % bootstrap intervals by note", 2)
+    Console(width=180).print(table.rich())
+    if arguments.docs:
+        page = ROOT / "docs" / "engines.md"
+        lines = "\n".join([*table.markdown(), "", f"{note}.", ""])
+        where = "field: docs/engines.md"
+        page.write_text(replaced(page.read_text(encoding="utf-8"), _BEGIN, _END, lines, where=where), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
