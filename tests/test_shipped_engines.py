@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phistack import BundleError, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
+from phistack import BundleError, Document, Span, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
 from phistack.ensemble.batch import Columns, FormatSettings, first_texts
 from phistack.ensemble.bundles import language_choice, shipped
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -361,3 +361,9 @@ def test_help_names_the_engines(folder: Path) -> None:
             [sys.executable, "-c", code, command, "--help"], capture_output=True, text=True, check=True
         )
         assert "english or spanish" in " ".join(done.stdout.split())
+
+
+def test_notes_that_are_all_held_back_are_no_error() -> None:
+    russian = Document("1", "Пациентка поступила в понедельник с жалобами на боль в груди, муж Сергей сопровождал её.")
+    [reading] = load_bundle(shipped_engine("english")).read([russian])
+    assert reading.objection and [*reading.unread] == [Span(0, len(russian.text), "TEXT IN RUSSIAN")]

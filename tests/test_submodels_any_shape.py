@@ -24,6 +24,7 @@ QUICK = {
         "channels": 2, "feature_size": 2, "lstm_size": 4, "foreseen_words": 5, "batch_tokens": 512,
     },
     "crf": {"max_iterations": 5},
+    "engine": {"bundle": str(Path(__file__).parent / "golden" / "bundle_protocol_2.zip")},
 }  # fmt: skip
 """What makes training quick; the code that runs is that of the defaults."""
 

@@ -78,7 +78,7 @@ def test_persons_are_numbered_and_what_identifies_nobody_stays() -> None:
 
 
 def test_the_preset_trains_and_scores() -> None:
-    notes = synthesize(6, seed=4).mapped("anonymate2019")
+    notes = synthesize(8, seed=4).mapped("anonymate2019")
     small = {"epochs": 1, "least_steps": 0, "lstm_size": 6, "character_lstm": 3, "word_size": 8}
     fewer = {"folds": 2, "submodels": {"bi-lstm": small, "crf": {"max_iterations": 15}}}
     settings = EngineSettings.from_dict(merged(PRESET.to_dict(), fewer))

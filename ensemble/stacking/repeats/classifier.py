@@ -149,7 +149,7 @@ class RepeatClassifier:
         return _extended(decisions, places, self._probabilities(places), self.threshold_)
 
     def _probabilities(self, places: Sequence[Sequence[RepeatPlace]]) -> list[Floats]:
-        if self.svm_ is None:
+        if self.svm_ is None or not places:
             return list(map(_by_rule, places))
         margins = self.svm_.margins(matrix_of([place for found in places for place in found]))
         bounds = np.cumsum([len(found) for found in places])[:-1]
