@@ -94,7 +94,12 @@ CASES = (
         "split c.jsonl out --group-by '('", {"c.jsonl": '{"id": "1", "text": "a", "spans": []}\n'}, _REFUSED, "group_by"
     ),
     Case("split c.jsonl out --group-by '(a+)+$'", {"c.jsonl": '{"id": "1", "text": "a", "spans": []}\n'}, _REFUSED),
-    Case("deidentify n out --config c.toml", _NOTE | {"c.toml": 'model = ["english", "german"]\n'}, _REFUSED, "same language"),
+    Case(
+        "deidentify n out --config c.toml",
+        _NOTE | {"c.toml": 'model = ["english", "german"]\n'},
+        _REFUSED,
+        "same language",
+    ),
     Case("convert /dev/zero out.jsonl", {}, _REFUSED, "/dev/zero"),
     Case("annotate in.jsonl out.jsonl", {"in.jsonl": '{"id": "1", "note": "a"}\n'}, _REFUSED, "text"),
     Case(
