@@ -29,8 +29,9 @@ from benchmarks.redaction import redaction_on
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.engine.options import RECALLS
 from phistack.ensemble.evaluation.tables import percent
-from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
+from phistack.ensemble.stacking.thresholds import BALANCED
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.carriers import carry
 from phistack.ensemble.tasks.training import train_with_report
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
     parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
-    parser.add_argument("--recall", default=BALANCED, choices=CHOICES, help="which threshold is measured")
+    parser.add_argument("--recall", default=BALANCED, choices=RECALLS, help="which threshold is measured")
     parser.add_argument("--choosers", action="store_true", help="compare how the members' candidates are chosen from")
     parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")
     parser.add_argument("--jobs", type=int, default=2)

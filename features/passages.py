@@ -45,6 +45,8 @@ _LEAST_FOR_DETECTOR = 8
 
 UNREAD = "TEXT "
 """The prefix of the label of text that no engine read."""
+IN_DOUBT = f"{UNREAD}IN DOUBT"
+"""The label of words that are not known to be safe, for `--recall everything`."""
 
 
 class Passage(NamedTuple):

@@ -58,8 +58,8 @@ def touching(ranges: Iterable[Range]) -> Test:
 def remainders(stretch: Range, taken: Iterable[Range]) -> list[Range]:
     """The parts of a stretch outside some ranges, in order."""
     found, position = [], stretch[0]
-    for start, end in sorted(taken):
-        if position < start < stretch[1]:
+    for start, end in sorted(r for r in taken if r[0] < stretch[1]):
+        if position < start:
             found.append((position, start))
         position = max(position, end)
     return [*found, (position, stretch[1])] if position < stretch[1] else found

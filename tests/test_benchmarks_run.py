@@ -1,5 +1,7 @@
 """Every command of `benchmarks` runs to its end in a short form, and prints what it is for."""
 
+import gzip
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import safe_words
 from benchmarks.language import CORPORA
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
@@ -49,7 +52,7 @@ ELSEWHERE = {
 }
 """Those that another test runs; three of them are run by other commands only."""
 
-OWN_TESTS = {"decoding", "language", "tbed"}
+OWN_TESTS = {"decoding", "language", "safe_words", "tbed"}
 """Those with a test of their own below."""
 
 
@@ -126,3 +129,20 @@ def test_taggers_are_measured_beside_their_peers(
     monkeypatch.setattr(decoding, "_SYNTHETIC_NOTES", 8)
     run("decoding --notes 2 --repetitions 1", monkeypatch)
     assert "python-crfsuite" in capsys.readouterr().out
+
+
+def test_lists_of_safe_words_have_no_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    probable = {"patient": -5.0, "Patient": -9.0, "hunter": -6.0, "Berlin": -7.0, "berlin": -12.0, "eaten": -8.0}
+    tables = {
+        "en_lexeme_prob": probable, "es_lexeme_prob": probable, "de_lexeme_prob": probable,
+        "de_lemma_lookup": {"patienten": "patient"}, "nl_lemma_lookup": {"lopen": "lopen"},
+        "sv_lemma_lookup": {"patienter": "patient"}, "nb_lemma_exc": {"noun": {"pasienter": ["pasient"]}},
+    }  # fmt: skip
+    for name, table in tables.items():
+        (tmp_path / f"{name}.json.gz").write_bytes(gzip.compress(json.dumps(table).encode()))
+    monkeypatch.setattr(safe_words, "_OUT", tmp_path)
+    monkeypatch.setattr(safe_words, "_CLOSED", 0)
+    monkeypatch.setattr(sys, "argv", ["safe_words", str(tmp_path)])
+    safe_words.main()
+    assert (tmp_path / "en.txt").read_text(encoding="utf-8").split() == ["eaten", "patient"]
+    assert (tmp_path / "de.txt").read_text(encoding="utf-8").split() == ["patient"]

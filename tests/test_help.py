@@ -20,10 +20,10 @@ from phistack.ensemble.command_line.app import app
 from phistack.ensemble.command_line.examples import EXAMPLES
 from phistack.ensemble.deidentification import STRATEGIES, Policy
 from phistack.ensemble.engine import Reading
+from phistack.ensemble.engine.options import RECALLS
 from phistack.ensemble.experiments.search_space import SPACES
 from phistack.ensemble.papers.options import PAPERS
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.thresholds import CHOICES
 from phistack.ensemble.training.settings import PRESETS
 from phistack.ensemble.views.explanation import print_explanation
 from phistack.features.documents import Document, Span
@@ -125,7 +125,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     assert choices.STRATEGIES == STRATEGIES
     assert tuple(FORMATS) == choices.FORMATS
     assert usual_names() == choices.SUBMODELS and choices.SUBMODELS[:4] == SUBMODELS
-    assert choices.RECALLS == CHOICES
+    assert choices.RECALLS == RECALLS
     assert (PRESETS.names, SPACES.names) == (choices.PRESETS, choices.SPACES)
 
 

@@ -29,7 +29,8 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
+from phistack.ensemble.engine.options import RECALLS
+from phistack.ensemble.stacking.thresholds import BALANCED
 from phistack.features.documents import Span
 from phistack.features.ranges import ranges_of, touching
 
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--language", choices=LANGUAGES, help="of the notes; that of the engine, if none is named")
     parser.add_argument("--notes", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--recall", default=BALANCED, choices=CHOICES, help="which threshold")
+    parser.add_argument("--recall", default=BALANCED, choices=RECALLS, help="which threshold")
     parser.add_argument("--noise", help=f"kinds separated by commas, of {', '.join(NOISE)}; all in half of the notes")
     parser.add_argument("--errors", type=Path, help="a file of tab-separated values for what was missed")
     arguments = parser.parse_args()

@@ -120,7 +120,8 @@ class EngineUseOptions:
     recall: Annotated[
         str,
         option(
-            f"{one_of(RECALLS)}: high misses less and marks more that is not PHI; MODEL_CARD.md has the figures.",
+            f"{one_of(RECALLS)}: high misses less and marks more that is not PHI; everything also replaces what is not "
+            "known to be safe.",
             names=RECALLS,
         ),
     ] = "balanced"

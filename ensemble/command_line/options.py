@@ -37,7 +37,7 @@ STRATEGIES = (
     *("generalise", "keep"),
 )
 FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
-RECALLS = ("high", "balanced", "precise")
+RECALLS = ("everything", "high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()
 DRAWN = ("patients", "sentences")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from phistack.ensemble.engine.options import EngineOptions
+from phistack.ensemble.engine.options import EVERYTHING, EngineOptions
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.engine.steps import (
     Beside,
@@ -37,6 +37,7 @@ from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts, seen_words
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker
+from phistack.ensemble.stacking.thresholds import HIGH
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document
 from phistack.features.labels import LabelSet
@@ -181,18 +182,30 @@ class Engine:
             *([Beside(self.beside, self.label_set)] if self.beside else []),
             *([RosterSearch(self.known)] if self.known is not None else []),
             *([Lists(overruling)] if overruling else []),
+            *self._last_steps,
         )
+
+    @property
+    def _last_steps(self) -> tuple[Step, ...]:
+        if self.options.recall != EVERYTHING:
+            return ()
+        from phistack.ensemble.engine.doubt import InDoubt, SafeText
+
+        words = self.stacker.counts.never_names() if self.stacker.counts else ()
+        safe = SafeText.of((*self.language_gate.languages, *self.others), words)
+        return (InDoubt(safe, self.options.overruling),)
 
     @property
     def own_steps(self) -> tuple[Step, ...]:
         """Those before the user's own knowledge."""
         options = self.options
-        stackers = {names: stacker.recalling(options.recall) for names, stacker in self.stackers.items()}
+        recall, cascade = (HIGH, None) if options.recall == EVERYTHING else (options.recall, self.cascade)
+        stackers = {names: stacker.recalling(recall) for names, stacker in self.stackers.items()}
         stacker = stackers[self.names]
         return (
             Gate(self.language_gate, options.other_languages, self.others, seen_words(self.stacker.counts)),
             Pieces(),
-            Propose(self.space, self.submodels, stackers, self.cascade if options.cascade else None),
+            Propose(self.space, self.submodels, stackers, cascade if options.cascade else None),
             Decide(stacker),
             Repeats(stacker),
             Rules(stacker),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 REPLACE, HOLD, READ = "replace", "hold", "read"
 OTHER_LANGUAGES = (REPLACE, HOLD, READ)
+EVERYTHING = "everything"
+RECALLS = (EVERYTHING, *CHOICES)
+"""The operating points of the stack, and `everything`: what is not known to be safe is replaced too."""
 
 
 class Beside(Protocol):
@@ -35,7 +38,7 @@ class EngineOptions:
     """The options of an engine.
 
     :param cascade: whether expensive submodels read only the lines in doubt, where the engine was trained to do so.
-    :param recall: the operating point: `high`, `balanced` or `precise`.
+    :param recall: the operating point: `high`, `balanced` or `precise`; or `everything`, as in `engine.doubt`.
     :param other_languages: what becomes of a passage in a language that no engine at hand reads. `replace`: it is
         replaced whole by, say, `[TEXT IN RUSSIAN]`, and a note that is mostly such text is held back; `hold`: every
         note with such a passage is held back; `read`: the engine reads everything.
@@ -54,7 +57,7 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         for option, given, choices in (
-            ("--recall", self.recall, CHOICES),
+            ("--recall", self.recall, RECALLS),
             ("--other-languages", self.other_languages, OTHER_LANGUAGES),
         ):
             if given not in choices:

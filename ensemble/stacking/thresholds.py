@@ -26,8 +26,8 @@ THRESHOLDS: tuple[float, ...] = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).t
 ABOUT = 0.0005
 """A difference in F1 no larger than what another choice of folds makes."""
 
-BALANCED = "balanced"
-CHOICES = ("high", BALANCED, "precise")
+HIGH, BALANCED = "high", "balanced"
+CHOICES = (HIGH, BALANCED, "precise")
 """The operating points; `balanced` is the default."""
 
 _FINE: tuple[float, ...] = tuple(np.round(np.arange(0.04, 0.97, 0.02), 2).tolist())

@@ -22,7 +22,7 @@ from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import KEYS, CountsByName, Summary
 from phistack.ensemble.views.templates import template
 from phistack.features.formats.recognise import FORMATS
-from phistack.features.passages import UNREAD
+from phistack.features.passages import IN_DOUBT, UNREAD
 
 _UNCHECKED = {True: "the output was not checked, as --no-second-pass was given", False: "there is nothing to check"}
 _REMEDIES = (
@@ -92,8 +92,7 @@ def statements(summary: Summary, output: Path) -> list[str]:
         parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
         parts.append(f"{_many(n_notes, 'note id')} {_kept_as(n_notes)}")
-    if summary.unread:
-        parts.append(_unread(summary.unread))
+    parts += _unread(summary.unread)
     found = f"{_many(summary.n_left, 'identifier')} may still be in the output"
     if not summary.n_left:
         found = "the checks found no others" if summary.is_checked else _UNCHECKED[n_notes > 0]
@@ -104,11 +103,14 @@ def statements(summary: Summary, output: Path) -> list[str]:
     return [*parts, found]
 
 
-def _unread(unread: CountsByName) -> str:
-    n_passages = sum(unread.values())
-    what, were = ("passage in a language", "was") if n_passages == 1 else ("passages in languages", "were")
-    languages = _listed(label.removeprefix(f"{UNREAD}IN ").capitalize() for label in unread)
-    return f"{n_passages:,} {what} that no engine reads {were} replaced whole: {languages}"
+def _unread(unread: CountsByName) -> Iterator[str]:
+    passages = {label: count for label, count in unread.items() if label != IN_DOUBT}
+    if n_passages := sum(passages.values()):
+        what, were = ("passage in a language", "was") if n_passages == 1 else ("passages in languages", "were")
+        languages = _listed(label.removeprefix(f"{UNREAD}IN ").capitalize() for label in passages)
+        yield f"{n_passages:,} {what} that no engine reads {were} replaced whole: {languages}"
+    if n_words := unread.get(IN_DOUBT):
+        yield f"{_many(n_words, 'further word')} replaced, as not known to be safe"
 
 
 def held_back(summary: Summary) -> list[str]:

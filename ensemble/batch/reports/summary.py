@@ -25,7 +25,7 @@ KEYS = {
     "by_engine": "notes by engine",
     "by_label": "PHI by label",
     "by_strategy": "PHI by strategy",
-    "unread": "passages that no engine read, replaced whole",
+    "unread": "passages that no engine read, and words in doubt, replaced",
     "unresolved": "tagged as nothing else was possible",
     "by_reason": "quarantined by reason",
     "second_pass": "found by the second pass",
@@ -74,7 +74,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param with_phi: notes in which PHI was found.
     :param by_engine: notes that came out, by the engine that read them, if the run has several.
     :param by_label: PHI that was found; by_strategy: what became of it.
-    :param unread: passages in a language that no engine reads, which were replaced whole, by label.
+    :param unread: passages in a language that no engine reads, which were replaced whole, and words in doubt, by label.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param by_reason: notes held back.
     :param known: of the PHI that was found, what the roster has, by label; not_in_roster: notes of other patients.

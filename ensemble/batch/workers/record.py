@@ -16,7 +16,8 @@ from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, NoteResu
 from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
 from phistack.ensemble.deidentification import Deidentified
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
-from phistack.features.passages import UNREAD
+from phistack.features.passages import IN_DOUBT, UNREAD
+from phistack.features.text_words import words_of
 
 
 def audit_record(
@@ -50,7 +51,7 @@ def audit_record(
         "output": texts_digest(texts, None),
         "counts": counted(r.span.label for r in replacements),
         "strategies": counted(r.strategy for r in replacements),
-        "unread": counted(r.span.label for r in every if r.span.label.startswith(UNREAD)),
+        "unread": counted(label for pair in zip(note.parts, changed, strict=True) for label in _unread(*pair)),
         "unresolved": sum(len(of_part.unresolved) for of_part in changed),
         **({"engine": bundle[0].stem} if job.by_language else {}),
         **({"lists": counted(lists)} if job.run.options.overruling else {}),
@@ -72,6 +73,13 @@ def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
         is_changed = old != result.text[replacement.start_in_output : replacement.end_in_output]
         if is_changed and not replacement.span.label.startswith(UNREAD):
             yield replacement.span.label, old
+
+
+def _unread(part: Part, result: Deidentified) -> Iterator[str]:
+    """The label of each passage that no engine read, and that of each word in doubt."""
+    for span in (replacement.span for replacement in result.replacements):
+        if span.label.startswith(UNREAD):
+            yield from [span.label] * (len(words_of(part.text[span.start : span.end])) if span.label == IN_DOUBT else 1)
 
 
 def counted(items: Iterable[str]) -> dict[str, int]:

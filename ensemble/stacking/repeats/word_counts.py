@@ -11,7 +11,7 @@ The training notes show how often a word occurs outside PHI; `common_words.toml`
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -100,6 +100,10 @@ class WordCounts:
         seen = self.count(word)
         is_usual = seen.outside >= _OUTSIDE and seen.outside > seen.inside
         return self.is_common(word) or seen.small >= _SMALL or is_usual
+
+    def never_names(self) -> Iterator[str]:
+        """The folded words that were in small letters with two patients or more, and never in a name."""
+        return (word for word, seen in self.seen.items() if seen.small >= _SMALL and not seen.inside)
 
     def save(self, folder: Path) -> None:
         """Write the counts, without the patients, as JSON."""

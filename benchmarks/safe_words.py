@@ -1,0 +1,103 @@
+"""Make the lists of safe words of `--recall everything` from the tables of the package spacy-lookups-data.
+
+    python -m benchmarks.safe_words FOLDER       spacy_lookups_data/data of an installed package; half a minute
+
+Each list has the most frequent words of a language that are usually written in small letters or, in German, are in its
+dictionary. A word that is also a name, of Faker's or of
+`common_words.toml`, is in none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Collection, Iterable
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from wordfreq import iter_wordlist
+
+from benchmarks.measuring import ROOT
+from phistack.features.columns.gazetteers import LOCALES, Gazetteers
+from phistack.features.letters import without_accents
+from phistack.features.registry import packaged_table
+
+_OUT = ROOT / "ensemble" / "engine" / "safe"
+_MOST = 40_000
+_CLOSED = 250
+"""So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
+_SHORT = 1_500
+"""Words of three letters and less are among the first so many; others may be anybody's initials."""
+_TIMES_SMALL = 0.7
+"""The natural logarithm of how many times as often a word is in small letters as with a capital."""
+_RANKED = {"nl": "nl", "no": "nb", "sv": "sv"}
+"""Languages without probabilities in the tables -> their names for wordfreq, by whose ranks words are chosen."""
+_REPEATS = "phistack.ensemble.stacking.repeats"
+_NAMES = ("first_name", "last_name", "city", "region")
+_DICTIONARIES = {"de": "de_lemma_lookup", "nl": "nl_lemma_lookup", "sv": "sv_lemma_lookup", "no": "nb_lemma_exc"}
+
+
+def main() -> None:
+    """Parse the arguments and write the lists."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="spacy_lookups_data/data")
+    folder = parser.parse_args().folder
+    names = {
+        entry[0]
+        for lists in map(Gazetteers.of_language, LOCALES)
+        for column in _NAMES
+        for entry in lists.entries[column]
+        if len(entry) == 1
+    }
+    for language in ("de", "en", "es", "nl", "no", "sv"):
+        often = set(without_accents(packaged_table(_REPEATS, "common_words.toml").get(language, "")).split())
+        ranked = enumerate(_words(folder, language))
+        jobs = {entry[0] for entry in Gazetteers.of_language(language).entries["occupation"] if len(entry) == 1}
+        usual = (word for rank, word in ranked if rank < _SHORT or len(word) > 3)
+        words = list(islice((word for word in usual if without_accents(word) not in jobs), _MOST))
+        words = [word for number, word in enumerate(words) if number < _CLOSED or not _is_name(word, names | often)]
+        (_OUT / f"{language}.txt").write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
+        print(f"{language}: {len(words):,} words")
+
+
+def _is_name(word: str, names: Collection[str]) -> bool:
+    bare = without_accents(word)
+    return bare in names or bare.removesuffix("s") in names
+
+
+def _words(folder: Path, language: str) -> Iterable[str]:
+    """The words of a language in small letters, the most frequent first."""
+    known = set(_dictionary(folder, language))
+    if language in _RANKED:
+        yield from (word for word in iter_wordlist(_RANKED[language]) if word in known)
+        return
+    probability = _table(folder, f"{language}_lexeme_prob")
+    never = min(probability.values())
+    totals: dict[str, float] = {}
+    for word, value in probability.items():
+        small = word.lower()
+        if small.isalpha():
+            totals[small] = max(totals.get(small, never), value)
+    ranked = sorted(totals, key=totals.__getitem__, reverse=True)
+    for rank, word in enumerate(ranked):
+        times = probability.get(word, never) - probability.get(word.title(), never)
+        if word in known if known else times > (_TIMES_SMALL if rank > _CLOSED else -_TIMES_SMALL):
+            yield word
+
+
+def _dictionary(folder: Path, language: str) -> Iterable[str]:
+    """The words of the dictionary of a language; none if case shows what is a word."""
+    table = _table(folder, _DICTIONARIES[language]) if language in _DICTIONARIES else {}
+    parts = table.values() if language == "no" else [table, table.values()]
+    words = (str(word) for word in chain.from_iterable(parts))
+    return (word.lower() for word in words if language == "de" or word.islower())
+
+
+def _table(folder: Path, name: str) -> Any:
+    return json.loads(gzip.decompress((folder / f"{name}.json.gz").read_bytes()))
+
+
+if __name__ == "__main__":
+    main()
