@@ -33,6 +33,7 @@ SHORT = {
     "own_notes {engine} --on invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
     "repeated_mentions --model {engine} --corpus {corpora}/meddocan/train": "engine without repeats",
     "results --check": "",
+    "review_list {engine} --notes 10": "first rows",
     "throughput --model {engine} --corpus {corpora}/meddocan/dev --repetitions 1 --results {results}": "regex+tbed",
     "training": "2 processes",
     "training --corpus {corpora}/meddocan/train --submodels regex --jobs 1": "stacker",

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack import Document, SettingsError, load_bundle, shipped_engine, synthesize
+from phistack import Document, SettingsError, load_bundle, shipped_engine, synthesize, train
 from phistack.ensemble.engine.doubt import SafeText
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
 from phistack.features.passages import IN_DOUBT
 from phistack.features.ranges import covering, ranges_of
 from tests.fixture_types import Phistack
 
 SAFE = SafeText.of(("en",))
 ENGINE = load_bundle(shipped_engine("english"))
-TEXT = "Seen by grimsley at Elm Ward. BP 120/80, pain 6/10, took 500 mg twice. XIONG^PAO^M"
+TEXT = "The patient was seen by grimsley at Elm Ward today. The patient denies fever, took 500 mg twice. XIONG^PAO^M"
 
 
 def doubtful(text: str) -> list[str]:
@@ -86,7 +88,7 @@ def test_the_never_list_keeps_a_word(phistack: Phistack, tmp_path: Path) -> None
         assert status == 0, reported
         text = (tmp_path / f"{name}.txt").read_text(encoding="utf-8")
         assert ("grimsley" in text) == (name == "kept") and "XIONG" not in text
-        assert "BP 120/80, pain 6/10, took 500 mg twice." in text
+        assert "The patient denies fever, took 500 mg twice." in text
 
 
 def test_a_run_says_how_many_words_were_in_doubt(phistack: Phistack, tmp_path: Path) -> None:
@@ -105,5 +107,7 @@ def test_a_run_says_how_many_words_were_in_doubt(phistack: Phistack, tmp_path: P
 
 
 def test_a_language_without_a_list_of_words_is_one_sentence() -> None:
+    settings = EngineSettings(FeatureSettings(language="fr"), folds=2)
+    french = train(synthesize(6, seed=1), settings.only(("regex",))).engine
     with pytest.raises(SettingsError, match="there is none in French; take --recall high"):
-        SafeText.of(("fr",))
+        french.with_options(recall="everything")

@@ -3,12 +3,14 @@
 from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.detection import Detection, with_column_identifiers
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
-from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling, struck_places
+from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places, suspects
 from phistack.ensemble.deidentification import Deidentifier, Policy, verify
+from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 
+SAFE = SafeText.of(("en",))
 KEY = b"0123456789abcdef-key"
 PLAIN = "Dr. Anselm Birchwood saw her on 03/12/2019."
 WRITTEN = "Dr. \u200dAn\u200dselm\u00a0Birch\u00adwood saw her on ０３／１２／２０１９."
@@ -46,9 +48,12 @@ def test_an_identifier_is_found_again_however_it_is_written() -> None:
 
 def test_words_to_look_at_are_shown_as_they_are_read() -> None:
     after = WRITTEN.index(" saw")
-    assert capitalised(WRITTEN, []) == {"Anselm": 1, "Birchwood": 1}
-    assert resembling(WRITTEN, [], KnownWords(["Ms Birchwod"])) == {"Birchwood": 1}
-    assert resembling(WRITTEN, [(0, after)], KnownWords(["Ms Birchwod"])) == {}
+    known = KnownWords(["Ms Birchwod"])
+    names = [s for s in suspects(WRITTEN, [], [], SAFE, known) if s.word[0].isupper()]
+    assert [(s.word, s.likely) for s in names] == [("Anselm", 0.12), ("Birchwood", 0.9)]
+    assert not [s for s in suspects(WRITTEN, [(0, after)], [], SAFE, known) if s.word[0].isupper()]
+    [rejected] = suspects("it was seen", [], [(3, 6, 0.3)], SAFE, known)
+    assert rejected == ("was", 0.3, 3, 6)
 
 
 def test_a_struck_word_is_found_however_it_is_written() -> None:
@@ -68,4 +73,5 @@ def test_what_a_column_tells_is_found_however_column_and_text_are_written() -> N
 
 
 def test_words_are_like_those_of_an_identifier_with_invisible_characters() -> None:
-    assert resembling(PLAIN, [], KnownWords(["Birch\u00adwood"])) == {"Birchwood": 1}
+    found = suspects(PLAIN, [], [], SAFE, KnownWords(["Birch\u00adwood"]))
+    assert [suspect.word for suspect in found if suspect.likely > 0.5] == ["Birchwood"]

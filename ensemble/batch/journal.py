@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from phistack.ensemble.batch.reports.review import ReviewRow, in_order
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.features.errors import StorageError
 
@@ -34,7 +35,8 @@ CREATE TABLE IF NOT EXISTS register (
     patient BLOB, words INTEGER, identifier BLOB, label TEXT,
     PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS review (word TEXT PRIMARY KEY, capitalised INTEGER, resembling INTEGER);
+CREATE TABLE IF NOT EXISTS suspects
+    (word TEXT PRIMARY KEY, likely REAL, times INTEGER, notes INTEGER, note TEXT, start_at INTEGER, end_at INTEGER);
 """
 
 
@@ -175,19 +177,19 @@ class Journal:
     def clear_review(self) -> None:
         """Begin the review list anew."""
         with self._transaction() as database:
-            database.execute("DELETE FROM review")
+            database.execute("DELETE FROM suspects")
 
-    def add_review(self, words: Iterable[tuple[str, int, int]]) -> None:
-        """Add words, how often each was capitalised, and how often it was like an identifier."""
+    def add_review(self, words: Iterable[ReviewRow]) -> None:
+        """Add words of some notes to the review list."""
         with self._transaction() as database:
             database.executemany(
-                "INSERT INTO review VALUES (?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
-                "capitalised = capitalised + excluded.capitalised, resembling = resembling + excluded.resembling",
+                "INSERT INTO suspects VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
+                "likely = max(likely, excluded.likely), times = times + excluded.times, notes = notes + excluded.notes",
                 words,
             )
 
-    def review(self) -> Iterator[tuple[str, int, int]]:
-        """The review list: the words most like identifiers first, then the most frequent."""
-        query = "SELECT word, capitalised, resembling FROM review ORDER BY resembling DESC, capitalised DESC, word"
+    def review(self) -> Iterator[ReviewRow]:
+        """The review list, in order."""
         with self._checked():
-            yield from self._database.execute(query)
+            rows = map(ReviewRow._make, self._database.execute("SELECT * FROM suspects ORDER BY word"))
+            yield from in_order(rows)

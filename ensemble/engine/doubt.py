@@ -23,8 +23,6 @@ from typing import ClassVar
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.features.documents import Span
-from phistack.features.errors import SettingsError
-from phistack.features.languages import language_name
 from phistack.features.passages import IN_DOUBT
 from phistack.features.ranges import Range, ranges_of, remainders
 from phistack.features.registry import packaged_table
@@ -49,34 +47,28 @@ _LONGEST_HEADING = 40
 class SafeText:
     """What identifies nobody, in some languages.
 
+    :param languages: those with a list of words.
     :param words: in small letters, that are no names.
     :param clinical: words and abbreviations, in small letters, that are safe with a capital anywhere.
     :param forms: matches a whole stretch that is safe, such as `120/80mmHg` or `pT2N0`.
     :param units: what makes the number before it safe.
     :param measures: what makes the number after it safe.
-    :param has_capitals: whether common nouns have a capital, as in German.
     """
 
+    languages: tuple[str, ...]
     words: frozenset[str]
     clinical: frozenset[str]
     forms: re.Pattern[str]
     units: frozenset[str]
     measures: frozenset[str]
-    has_capitals: bool
 
     @classmethod
     def of(cls, languages: Sequence[str], own: Iterable[str] = ()) -> SafeText:
         """What is safe in any of some languages.
 
         :param own: further words, in small letters, that are no names.
-        :raises SettingsError: if there is no list of words of the first.
         """
-        known = [language for language in languages if _word_list(language)]
-        if languages[0] not in known:
-            raise SettingsError(
-                f"--recall everything needs a list of safe words, and there is none in {language_name(languages[0])}; "
-                "take --recall high"
-            )
+        known = tuple(language for language in languages if _word_list(language))
         words = frozenset().union(own, *map(_word_list, known))
         table = packaged_table(_PACKAGE, "safe.toml")
         clinical, units, measures = (
@@ -84,7 +76,7 @@ class SafeText:
             for name in ("clinical", "units", "measures")
         )
         forms = re.compile("|".join(f"(?:{form})" for form in table["forms"].values()))
-        return cls(words, clinical, forms, units, measures, "de" in known)
+        return cls(known, words, clinical, forms, units, measures)
 
     def doubtful(self, text: str) -> list[Range]:
         """Start and end of each stretch that is not known to be safe, without the marks around it."""
@@ -116,7 +108,7 @@ class SafeText:
             return True
         if part.islower():
             return word in self.words
-        return word in self.words and (self.has_capitals or place.is_in_capitals or place.opens(start, end))
+        return word in self.words and ("de" in self.languages or place.is_in_capitals or place.opens(start, end))
 
 
 @dataclass(frozen=True)

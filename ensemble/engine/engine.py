@@ -40,12 +40,15 @@ from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker
 from phistack.ensemble.stacking.thresholds import HIGH
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document
+from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.language_gate import LanguageGate
+from phistack.features.languages import language_name
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate, Submodel
 
 if TYPE_CHECKING:
+    from phistack.ensemble.engine.doubt import SafeText
     from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 
 _CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
@@ -167,6 +170,14 @@ class Engine:
         return engine
 
     @property
+    def safe_text(self) -> SafeText:
+        """What identifies nobody, as far as is known."""
+        from phistack.ensemble.engine.doubt import SafeText
+
+        words = self.stacker.counts.never_names() if self.stacker.counts else ()
+        return SafeText.of((*self.language_gate.languages, *self.others), words)
+
+    @property
     def record_search(self) -> RecordSearch:
         """The search for what is known about a patient."""
         from phistack.ensemble.stacking.known.identifiers import RecordSearch
@@ -189,11 +200,14 @@ class Engine:
     def _last_steps(self) -> tuple[Step, ...]:
         if self.options.recall != EVERYTHING:
             return ()
-        from phistack.ensemble.engine.doubt import InDoubt, SafeText
+        from phistack.ensemble.engine.doubt import InDoubt
 
-        words = self.stacker.counts.never_names() if self.stacker.counts else ()
-        safe = SafeText.of((*self.language_gate.languages, *self.others), words)
-        return (InDoubt(safe, self.options.overruling),)
+        if self.language not in self.safe_text.languages:
+            raise SettingsError(
+                "--recall everything needs a list of safe words, and there is none in "
+                f"{language_name(self.language)}; take --recall high"
+            )
+        return (InDoubt(self.safe_text, self.options.overruling),)
 
     @property
     def own_steps(self) -> tuple[Step, ...]:

@@ -16,7 +16,7 @@ import json
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +24,7 @@ import msgspec
 
 from phistack.ensemble.batch.journal import GO_ON
 from phistack.ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
+from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
 from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
 from phistack.ensemble.batch.settings import RunSettings
@@ -70,8 +71,11 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
                 for record in records:
                     _write_record(settings, record, audit, quarantine)
                     _sum(totals, record)
-                store.journal.add_review(_review(records))
-        n_words = _write_review(folder / REVIEW, store.journal.review())
+                rows: dict[str, ReviewRow] = {}
+                for record in records:
+                    collect(rows, _shown(settings, record["id"]), record.get("review", ()))
+                store.journal.add_review(rows.values())
+        n_words = write_review(folder / REVIEW, store.journal.review())
         summary = _summary(store, totals, fingerprint, n_words)
         reported = summary.to_dict()
         output = store.folder / "output" / settings.target.name
@@ -150,24 +154,6 @@ def _kind_of_problem(problem: str) -> str:
     return " ".join(
         "N" if any(c.isdigit() for c in word) and not _ENCODING.fullmatch(word) else word for word in words.split()
     )
-
-
-def _review(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
-    words: dict[str, list[int]] = {}
-    for record in records:
-        for column, name in enumerate(("capitalised", "resembling")):
-            for word, count in record.get(name, {}).items():
-                words.setdefault(word, [0, 0])[column] += count
-    return [(word, *counts) for word, counts in sorted(words.items())]  # type: ignore[misc]
-
-
-def _write_review(path: Path, words: Iterable[tuple[str, int, int]]) -> int:
-    n = 0
-    with path.open("w", encoding="utf-8") as file:
-        file.write("# word\tcapitalised within a sentence\tlike an identifier of the patient\n")
-        for n, (word, capitalised, resembling) in enumerate(words, 1):  # noqa: B007
-            file.write(f"{word}\t{capitalised}\t{resembling}\n")
-    return n
 
 
 def _leaks(store: Store) -> dict[str, dict[str, int]]:

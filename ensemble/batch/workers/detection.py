@@ -37,12 +37,14 @@ class Detection:
     :param lowest: the least probability among the accepted; 1 if there are none.
     :param overruled: on how many spans the user's lists and patterns had a say, by their source.
     :param known: the labels of those that a roster says.
+    :param rejected: start, end and probability of each candidate that was rejected.
     """
 
     spans: tuple[Span, ...] = ()
     lowest: float = 1.0
     overruled: Mapping[str, int] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    rejected: tuple[tuple[int, int, float], ...] = ()
 
     @classmethod
     def of(cls, reading: Reading) -> Self:
@@ -50,7 +52,8 @@ class Detection:
         accepted = [decision for decision in reading.decisions if decision.accepted]
         lowest = min((decision.probability for decision in accepted), default=1.0)
         known = tuple(d.span.label for d in accepted if any(vote.source == KNOWN for vote in d.votes))
-        return cls(reading.annotated.spans, lowest, overruled(reading.decisions), known)
+        rejected = tuple((d.span.start, d.span.end, d.probability) for d in reading.decisions if not d.accepted)
+        return cls(reading.annotated.spans, lowest, overruled(reading.decisions), known, rejected)
 
 
 def with_column_identifiers(

@@ -13,9 +13,11 @@ from phistack.ensemble.batch.rows import Part, texts_digest
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
 from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, NoteResult
-from phistack.ensemble.batch.workers.review_words import KnownWords, capitalised, resembling
+from phistack.ensemble.batch.workers.review_words import KnownWords, suspects
 from phistack.ensemble.deidentification import Deidentified
+from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
+from phistack.features.letters import fold
 from phistack.features.passages import IN_DOUBT, UNREAD
 from phistack.features.text_words import words_of
 
@@ -27,6 +29,7 @@ def audit_record(
     found: Sequence[Detection],
     changed: Sequence[Deidentified],
     known: KnownWords,
+    safe: SafeText,
     identifiers: KnownIdentifiers | None,
 ) -> NoteResult:
     """The result of a note that was changed.
@@ -35,6 +38,7 @@ def audit_record(
     :param found: what was found in each part.
     :param changed: what each part became.
     :param known: the words of the patient's identifiers.
+    :param safe: what identifies nobody.
     :param identifiers: of the roster, if there is one.
     """
     register = IdentifierRegister(job.secret)
@@ -44,8 +48,9 @@ def audit_record(
     replaced = [[(r.start_in_output, r.end_in_output) for r in of_part.replacements] for of_part in changed]
     pairs = [pair for part, of_part in zip(note.parts, changed, strict=True) for pair in _changes(part, of_part)]
     entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
-    written = list(zip(texts, replaced, strict=True))
     lists = (name for part in found for name in Counter(part.overruled).elements())
+    words = _reviewed(zip(note.parts, found, changed, strict=True), safe, known)
+    never = {fold(" ".join(phrase.words)) for phrase in job.run.options.overruling.never.phrases}
     record: dict[str, Any] = {
         "input": texts_digest([part.text for part in note.parts], job.run.key),
         "output": texts_digest(texts, None),
@@ -57,8 +62,7 @@ def audit_record(
         **({"lists": counted(lists)} if job.run.options.overruling else {}),
         "lowest": round(min(part.lowest for part in found), 6),
         "replaced": replaced,
-        "capitalised": counted(word for text, at in written for word in capitalised(text, at).elements()),
-        "resembling": counted(word for text, at in written for word in resembling(text, at, known).elements()),
+        "review": [word for word in words if fold(word[0]) not in never],
     }
     if identifiers is not None:
         record["known"] = counted(label for part in found for label in part.known)
@@ -73,6 +77,16 @@ def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
         is_changed = old != result.text[replacement.start_in_output : replacement.end_in_output]
         if is_changed and not replacement.span.label.startswith(UNREAD):
             yield replacement.span.label, old
+
+
+def _reviewed(
+    parts: Iterable[tuple[Part, Detection, Deidentified]], safe: SafeText, known: KnownWords
+) -> Iterator[tuple[str, float, int, int]]:
+    """Each word that is still there and may identify somebody."""
+    for part, found, result in parts:
+        replaced = sorted({(r.span.start, r.span.end) for r in result.replacements})
+        for suspect in suspects(part.text, replaced, found.rejected, safe, known):
+            yield suspect.word, round(suspect.likely, 4), suspect.start, suspect.end
 
 
 def _unread(part: Part, result: Deidentified) -> Iterator[str]:

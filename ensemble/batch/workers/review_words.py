@@ -1,43 +1,83 @@
-"""Words of an output that a person should look at: capitalised ones, and those like a known identifier.
+"""Words that are still in an output and may identify somebody, each with how likely that is.
 
-    capitalised("Seen by Dr. Ames.", [])                                Counter({"Dr": 1, "Ames": 1})
-    resembling("Called Mr Hilard.", [], KnownWords(["Ann Hillard"]))    Counter({"Hilard": 1})
+    suspects("Seen by Dr. Ames.", [], [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16)]
+    suspects("Mr Hilard.", [], [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.9, 3, 9)]
 
-This is the review list of Tjong Kim Sang and others (HealTAC 2019): the capitalised words that do not start a sentence
-and are still there, without context. Words inside replacements are left out.
+A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
+safe (`ensemble.engine.doubt`). The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
+sentences, most of which are no names.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from phistack.ensemble.engine.doubt import SafeText
 from phistack.features.documents import Document
 from phistack.features.letters import edits, fold
 from phistack.features.plain_view import plain_text, plain_view
-from phistack.features.ranges import Range
+from phistack.features.ranges import Range, covering
 
 _RUN = re.compile(r"[^\W\d_]+|\w+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# Lower-case letters of Latin-1 are excluded here for speed, those of other alphabets afterwards.
-_CAPITALISED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:['’-][^\W\d_]+)*")
-_SENTENCE_START = re.compile(r"(?:\A|[.?!:;\n\r\u2022*-])[\s\"'“”«»()\[\]-]*\Z")
-_ABBREVIATION = re.compile(r"\b[^\W\d_]{1,3}\.\s*\Z")
-_BEFORE = 12
+_ANY_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _BLOT = "\ufffc"
 _SHORTEST = 4
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
+_LIKE_KNOWN, _CAPITALISED, _NUMBER, _SMALL, _SHORT = 0.9, 0.12, 0.08, 0.04, 0.02
+"""How likely a word identifies somebody, by its form alone: rough shares of what engines miss in invented notes."""
+_LONG_NUMBER = 5
 
-def capitalised(text: str, replaced: Iterable[Range]) -> Counter[str]:
-    """Capitalised words of two letters or more that do not start a sentence.
 
-    :param replaced: start and end of what was replaced, sorted.
+class Suspect(NamedTuple):
+    """A word that may identify somebody.
+
+    :param likely: how likely, in [0, 1], for a ranking.
+    :param start: in the note as it was written.
     """
-    text = plain_text(_blanked(text, replaced))
-    found = (match for match in _CAPITALISED.finditer(text) if match[0][0].isupper() and len(match[0]) > 1)
-    return Counter(match[0] for match in found if not _starts(text, match.start()))
+
+    word: str
+    likely: float
+    start: int
+    end: int
+
+
+def suspects(
+    text: str,
+    replaced: Iterable[Range],
+    rejected: Sequence[tuple[int, int, float]],
+    safe: SafeText,
+    known: KnownWords,
+    *,
+    html: bool = False,
+) -> Iterator[Suspect]:
+    """The words of a note that may still identify somebody, from left to right.
+
+    :param replaced: start and end of what was replaced in it, sorted.
+    :param rejected: start, end and probability of the candidates that the engine rejected.
+    """
+    view = plain_view(Document("note", _blanked(text, replaced)), html=html)
+    plain = view.document.text
+    is_doubtful = covering(safe.doubtful(plain))
+    for match in _ANY_WORD.finditer(plain):
+        start, end = view.place(*match.span())
+        likely = _likely(match[0]) if is_doubtful(*match.span()) else 0.0
+        likely = max(likely, _LIKE_KNOWN * known.has_like(match[0]))
+        likely = max([likely, *(p for a, b, p in rejected if a < end and start < b)])
+        if likely >= _SHORT and len(match[0]) > 1:
+            yield Suspect(match[0], likely, start, end)
+
+
+def _likely(word: str) -> float:
+    if any(map(str.isdecimal, word)):
+        return _NUMBER if len(word) >= _LONG_NUMBER else _SHORT
+    if word[0].isupper() and not word.isupper() and len(word) >= _SHORTEST - 1:
+        return _CAPITALISED
+    return _SMALL if len(word) >= _SHORTEST else _SHORT
 
 
 class KnownWords:
@@ -62,15 +102,6 @@ class KnownWords:
         return self._asked[plain]
 
 
-def resembling(text: str, replaced: Iterable[Range], known: KnownWords) -> Counter[str]:
-    """The words of a text that are like known ones.
-
-    :param replaced: start and end of what was replaced, sorted.
-    """
-    counts = Counter(_WORD.findall(plain_text(_blanked(text, replaced))))
-    return Counter({word: count for word, count in counts.items() if len(word) > 1 and known.has_like(word)})
-
-
 def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
     """Where the folded words of a strike list are in a text, also as part of a word with hyphens."""
     view = plain_view(Document("note", text))
@@ -86,15 +117,6 @@ def _blanked(text: str, replaced: Iterable[Range]) -> str:
         pieces += (text[position:start], _BLOT * (end - start))
         position = end
     return "".join([*pieces, text[position:]])
-
-
-def _starts(text: str, at: int) -> bool:
-    """Whether a word starts a sentence: right after the beginning, a line end, or a mark that ends sentences."""
-    before = text[max(0, at - _BEFORE) : at]
-    found = _SENTENCE_START.search(before)
-    # Where only the window begins, no sentence does; nor does one after an abbreviation such as `Dr.`.
-    begins = found is not None and (at <= _BEFORE or found.start() > 0 or before[0] in ".?!:;\n\r*-")
-    return begins and _ABBREVIATION.search(before) is None
 
 
 def _near(word: str, known: str) -> bool:

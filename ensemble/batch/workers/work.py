@@ -34,6 +34,7 @@ from phistack.ensemble.batch.workers.review_words import KnownWords, struck_plac
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
+from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
 from phistack.ensemble.stacking.known.unmarked import unmarked
 from phistack.ensemble.tools.deadline import deadline
@@ -96,7 +97,8 @@ def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
 def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[NoteResult]:
     """De-identify notes with one engine."""
     start_worker(job)
-    worker = _Worker(job, bundle, *_loaded(job, bundle))
+    engine, deidentifier = _loaded(job, bundle)
+    worker = _Worker(job, bundle, engine, deidentifier, engine.safe_text)
     under_way = [_Note(note.labelled(worker.engine.label_set), NoteResult()) for note in notes]
     known = worker.engine.known
     if known is not None:
@@ -140,6 +142,7 @@ class _Worker:
     bundle: Bundle
     engine: Engine
     deidentifier: Deidentifier
+    safe: SafeText
 
     def attempt(self, notes: Sequence[_Note], action: Callable[[], object], units: int = 0) -> bool:
         """Do it within the time of the notes, or of so many units; if that fails, each note has a problem at least.
@@ -243,7 +246,9 @@ class _Worker:
         ]
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
-        note.result = audit_record(self.job, self.bundle, note.input, note.found, changed, known, self.engine.known)
+        note.result = audit_record(
+            self.job, self.bundle, note.input, note.found, changed, known, self.safe, self.engine.known
+        )
 
     def _heading(self, label: str) -> str:
         """The columns of a label, whose names may say that their dates are of birth."""

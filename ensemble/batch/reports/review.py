@@ -1,0 +1,69 @@
+"""The review list of a run, `review.tsv`: words still in the output, those that most likely identify somebody first.
+
+    collect(rows, "note 7", [("Hilard", 0.9, 12, 18)])       the words of a note are added
+    in_order(rows.values())                                  the list
+
+Its first column is a list for `--strike`, which removes the words of the lines that are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+_HEAD = """\
+# Words still in the output, those that most likely identify somebody first. Delete the lines of words that may stay,
+# and run the command again with --strike THIS_FILE: it removes the other words everywhere. Words that the file of
+# --never has are not listed again.
+# word\tlikely\ttimes\tnotes\tfirst note\tplace in it
+"""
+
+
+class ReviewRow(NamedTuple):
+    """A word of the review list.
+
+    :ivar likely: how likely it identifies somebody, at most.
+    :ivar times: how often it is still in the output; `notes`: in how many notes.
+    :ivar note: the first of them, as it is shown; start and end are those in it, as it was written.
+    """
+
+    word: str
+    likely: float
+    times: int
+    notes: int
+    note: str
+    start: int
+    end: int
+
+
+def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, float, int, int]]) -> None:
+    """Add the words of a note.
+
+    :param rows: word -> its row.
+    :param note: its id, as it is shown.
+    :param words: each with how likely it identifies somebody, its start and its end.
+    """
+    seen = set()
+    for word, likely, start, end in words:
+        row = rows.get(word) or ReviewRow(word, 0.0, 0, 0, note, start, end)
+        is_new = word not in seen
+        rows[word] = row._replace(likely=max(row.likely, likely), times=row.times + 1, notes=row.notes + is_new)
+        seen.add(word)
+
+
+def in_order(rows: Iterable[ReviewRow]) -> list[ReviewRow]:
+    """The list: a word that many notes have is rather one of medicine than of a person."""
+    return sorted(rows, key=lambda row: (-row.likely / math.sqrt(row.notes), row.word))
+
+
+def write_review(path: Path, rows: Iterable[ReviewRow]) -> int:
+    """Write the list; :returns: how many words it has."""
+    n = 0
+    with path.open("w", encoding="utf-8") as file:
+        file.write(_HEAD)
+        for n, row in enumerate(rows, 1):  # noqa: B007
+            cells = (row.word, f"{row.likely:.2f}", row.times, row.notes, row.note, f"{row.start}-{row.end}")
+            file.write("\t".join(map(str, cells)) + "\n")
+    return n
