@@ -1,6 +1,6 @@
 """Dates shifted by one keyed number of days: valid, intervals kept, in the manner in which they were written."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -212,3 +212,13 @@ def test_whatever_is_parsed_is_a_date(language: str, text: str) -> None:
     for point in parse_dates(text, language, True) or ():
         for day in point.days:
             assert point.month is None or date(point.year or 2000, point.month, day)
+
+
+def test_dates_without_separators_are_dates() -> None:
+    for written, form in (("20220916", "%Y%m%d"), ("09162022", "%m%d%Y"), ("091622", "%m%d%y")):
+        note = Document("1", f"seen {written} here, again on 09/20/2022")
+        spans = [Span(5, 5 + len(written), "DATE"), Span(len(note.text) - 10, len(note.text), "DATE")]
+        result = Deidentifier(Policy.named("surrogate"), LabelSet.named("i2b2-2014"), "en", KEY).apply(note, spans)
+        days = [result.text[r.start_in_output : r.end_in_output] for r in result.replacements]
+        first, second = datetime.strptime(days[0], form), datetime.strptime(days[1], "%m/%d/%Y")
+        assert (second - first).days == 4

@@ -252,3 +252,41 @@ def test_memory_shows_no_text() -> None:
     memory = PatientMemory()
     memory.add("Ann Smith", "PERSON", "en")
     assert "smith" not in repr(memory).lower()
+
+
+# The sex that a note states
+
+
+def first_name_in(text: str, name: str, language: str, key: bytes = KEY) -> str:
+    """The first name that the note has in the place of that of a patient."""
+    start = text.index(name)
+    span = Span(start, start + len(name), "PATIENT")
+    result = Deidentifier(Policy.named("surrogate"), LABELS, language, key).apply(Document("1", text), [span])
+    made = result.replacements[0]
+    return fold(result.text[made.start_in_output : made.end_in_output].split()[0])
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name", "sex"),
+    [
+        ("en", "Mr. Robin Hale was seen.", "Robin Hale", "male"),
+        ("en", "Ms. Robin Hale was seen.", "Robin Hale", "female"),
+        ("en", "Robin Hale is a 54 y/o M with pain.", "Robin Hale", "male"),
+        ("en", "Robin Hale, 54F, has pain.", "Robin Hale", "female"),
+        ("en", "Xyvang Hale came. He has pain. He walks.", "Xyvang Hale", "male"),
+        ("de", "Herr Kim Brandl kam.", "Kim Brandl", "male"),
+        ("es", "Xuan Prieto, mujer de 40 años.", "Xuan Prieto", "female"),
+        ("nl", "Mevrouw Robin Smit kwam.", "Robin Smit", "female"),
+        ("sv", "Kim Berg kom. Han mår bra.", "Kim Berg", "male"),
+    ],
+)
+def test_the_sex_that_a_note_states_decides_first_names(language: str, text: str, name: str, sex: str) -> None:
+    names = {"female": tables_of[language].female, "male": tables_of[language].male}[sex]
+    for number in range(8):
+        assert first_name_in(text, name, language, KEY + bytes([number])) in set(map(fold, names))
+
+
+def test_a_note_that_states_both_decides_nothing() -> None:
+    alone = first_name_in("Ann Hale came.", "Ann Hale", "en")
+    assert first_name_in("Ann Hale, a woman, whose husband, a man, came too.", "Ann Hale", "en") == alone
+    assert first_name_in("Ann Hale came. He drove. She rested.", "Ann Hale", "en") == alone

@@ -18,6 +18,7 @@ from phistack.ensemble.deidentification.dates.over_89 import is_birth, unmarked
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.names.stated_sex import pronouns, stated_sex
 from phistack.ensemble.deidentification.places.cities import stays
 from phistack.ensemble.deidentification.policy import KEYED, REMEMBERING, Policy
 from phistack.ensemble.deidentification.strategies import CHANGES, Note, Shuffled
@@ -94,12 +95,15 @@ class Deidentifier:
         if memory.has(document):
             return
         memory.documents.add((document.id, document.text))
+        memory.pronouns.update(pronouns(document.text, self.language) if self._remembers else {})
         for stretch in self._stretches(document, spans):
             kind = self._kind(stretch.label)
             if self._remembers or kind in ("DATE", "AGE"):
                 mention = plain_text(document.text[stretch.start : stretch.end])
                 born = kind == "DATE" and is_birth(document.text, stretch.start, stretch.end)
-                memory.add(mention, kind, self.language, name_role(stretch.label), document.id, is_birth=born)
+                is_named = kind == "PERSON"
+                sex = stated_sex(document.text, stretch.start, stretch.end, self.language) if is_named else None
+                memory.add(mention, kind, self.language, name_role(stretch.label), document.id, is_birth=born, sex=sex)
 
     def apply(
         self, document: Document, spans: Iterable[Span], memory: PatientMemory | None = None, *, heading: str = ""

@@ -97,6 +97,7 @@ class PatientMemory:
     :ivar is_old: whether an age over 89 is stated.
     :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
     :ivar documents: ids and texts of the notes that were added; a table may have one id in several rows.
+    :ivar pronouns: how many of each sex the notes have.
     :ivar complete: whether all notes of the patient are known before the first surrogate is made. Then a surrogate that
         equals an identifier is made again, as every note will have the same new one, and a shifted date may be one that
         was in the notes, as that one is shifted too.
@@ -108,8 +109,10 @@ class PatientMemory:
     is_old: bool = field(default=False, repr=False)
     day_first: Counter[bool] = field(default_factory=Counter, repr=False)
     documents: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    pronouns: Counter[str] = field(default_factory=Counter, repr=False)
     complete: bool = field(default=False, kw_only=True)
     _roles: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
+    _sexes: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     _people: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False)
     _order: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
     _index: NameIndex | None = field(default=None, repr=False)
@@ -119,13 +122,22 @@ class PatientMemory:
         return (document.id, document.text) in self.documents
 
     def add(
-        self, mention: str, kind: str, language: str, role: str = "", note: str = "", *, is_birth: bool = False
+        self,
+        mention: str,
+        kind: str,
+        language: str,
+        role: str = "",
+        note: str = "",
+        *,
+        is_birth: bool = False,
+        sex: str | None = None,
     ) -> None:
         """Remember one mention.
 
         :param role: `first` or `last` where the label says that a name is one.
         :param note: its id, for dates.
         :param is_birth: whether it is a date of birth.
+        :param sex: that the note states of whom it names.
         """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":
@@ -143,6 +155,8 @@ class PatientMemory:
             return
         self._people[form.words] += 1
         for word, by_place in form.roles:
+            if sex and by_place != "last":
+                self._sexes.setdefault(word, Counter())[sex] += 1
             if by_place in ("first", "last"):
                 roles = self._roles.setdefault(word, Counter())
                 if role or len(form.words) > 1:
@@ -183,6 +197,15 @@ class PatientMemory:
         roles = self._roles.get(self.index.canonical(word))
         return roles.most_common(1)[0][0] if roles else None
 
+    def sex(self, word: str) -> str | None:
+        """`female` or `male` where the notes state it more often than the other of whom they call by a first name."""
+        return _more_frequent(self._sexes.get(self.index.canonical(word)) or self._sexes.get(word) or Counter())
+
+    @property
+    def sex_by_pronouns(self) -> str | None:
+        """The sex of most pronouns of the notes."""
+        return _more_frequent(self.pronouns)
+
     def identity(self, mention: str, kind: str, language: str) -> str:
         """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
         form = parse_name(mention, language) if kind in _NAMED else None
@@ -193,3 +216,9 @@ class PatientMemory:
     def order(self, label: str, identity: str) -> int:
         """1 for the first identity asked for under a label, 2 for the second, and so on."""
         return self._order.setdefault(label, {}).setdefault(identity, len(self._order[label]) + 1)
+
+
+def _more_frequent(counts: Counter[str]) -> str | None:
+    """The most frequent item, if it is more frequent than any other."""
+    first, second = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+    return first[0] if first[1] > second[1] else None

@@ -3,7 +3,8 @@
     surrogate_name("SMITH, John M.", context)    "PORTER, David K."
     surrogate_name("Smith's", context)           "Porter's"
 
-Word by word: a last name for a last name, a first name of the same gender for a first name, an initial for an initial,
+Word by word: a last name for a last name, a first name of the sex that the notes state, or
+else of the same gender, for a first name, an initial for an initial,
 each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go.
 
 Within a patient a frequent name has one surrogate in every note, whatever else a note holds, as the tables decide
@@ -136,10 +137,15 @@ def _gender(name: str, role: str, titled: str | None, context: Context) -> str:
     """Of which names the surrogate is one: `female`, `male`, `neutral` or `last`."""
     tables = name_tables(context.language)
     own = tables.gender(name)
+    if (own or role == "first") and (stated := context.memory.sex(name)):
+        return stated
     if not own and (role == "last" or tables.is_last(name)):
         return "last"
-    elsewhere = filter(None, (name_tables(language).gender(name) for language in LOCALES))
-    known = own or next(elsewhere, None) or titled or {"a": "female", "o": "male"}.get(name[-1])
+    genders = [found for language in LOCALES if (found := name_tables(language).gender(name))]
+    if len({*genders}) > 1:
+        return context.memory.sex_by_pronouns or own or genders[0]
+    known = own or (genders[0] if genders else titled) or context.memory.sex_by_pronouns
+    known = known or {"a": "female", "o": "male"}.get(name[-1])
     return known or context.choices.pick(("female", "male"), "gender", sounds_like(name))
 
 
