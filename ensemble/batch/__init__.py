@@ -10,6 +10,7 @@ workers       processes of this machine, this process, or a Dask cluster, in a `
 journal       which chunks are done, in SQLite; `store` keeps their files
 runner        a run from start to end; `output_check` reads its output again, `publishing` puts it in its place and
               keeps other runs out
+sampling      notes of a finished run for a person to read
 reports       what a run says of itself: `audit`, `summary`, and `shown_summary` on the terminal and as a page
 """
 

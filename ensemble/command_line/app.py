@@ -54,6 +54,7 @@ _OURS = {
     "frontier": "scores",
     "deidentify": "batch",
     "audit": "batch",
+    "sample": "batch",
 }
 """Our commands -> their modules, in the order in which `--help` lists them; those of installed packages follow."""
 

@@ -1,4 +1,4 @@
-"""Commands that de-identify many notes and check what was done."""
+"""Commands that de-identify many notes, check what was done, and draw notes to read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from phistack.ensemble.command_line.output import choose_engines, fail, say, tel
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.files import file_named, read_toml
-from phistack.features.shown import explained
+from phistack.features.shown import explained, shown_id
+from phistack.features.writing import new_file
 
 _TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substitute"}
 """Table of the file -> the option NAME=VALUE that each of its entries is."""
@@ -187,3 +188,29 @@ def audit(
         sys.exit(1)
     seal = "its seal is right" if report.sealed else "its seal was not checked, as no key was given"
     say(f"the log of {report.notes} notes is complete, the output matches it, and {seal}")
+
+
+def sample(
+    out: Annotated[Path, argument("OUT", "The output of a finished run.")],
+    notes: Annotated[int, option("How many notes to read.", min=1)] = 50,
+    seed: Annotated[int, option("Another seed draws other notes.")] = 0,
+    list_to: Annotated[Path | None, option("File for the ids and places in full, tab-separated.", "--list")] = None,
+) -> None:
+    """Draw notes of a run to read against the originals, and say what reading them shows."""
+    from phistack.ensemble.batch.sampling import CONFIDENCE, draw, largest_share
+    from phistack.ensemble.evaluation.tables import percent
+
+    drawn = draw(out, notes, seed)
+    n_read = len(drawn.sample)
+    if list_to is not None:
+        with new_file(list_to) as part:
+            part.write_text("".join(f"{id}\t{place}\n" for id, place in drawn.sample), encoding="utf-8")
+    else:
+        say("\n".join(shown_id(id) for id, _ in drawn.sample))
+    more = (f"if {found}, {percent(largest_share(found, n_read))} %" for found in (1, 2, 5) if found < n_read)
+    where = f", in {list_to}" if list_to else ""
+    say(
+        f"\nThese are {n_read:,} of the {drawn.notes:,} notes that came out{where}. Read all of each beside its original, "
+        f"and count those with an identifier left. If none has one, at most {percent(largest_share(0, n_read))} % of all "
+        f"notes have one, with {CONFIDENCE:.0%} confidence; {'; '.join(more)}."
+    )
