@@ -209,8 +209,9 @@ def sample(
         say("\n".join(shown_id(id) for id, _ in drawn.sample))
     more = (f"if {found}, {percent(largest_share(found, n_read))} %" for found in (1, 2, 5) if found < n_read)
     where = f", in {list_to}" if list_to else ""
+    none = percent(largest_share(0, n_read))
     say(
-        f"\nThese are {n_read:,} of the {drawn.notes:,} notes that came out{where}. Read all of each beside its original, "
-        f"and count those with an identifier left. If none has one, at most {percent(largest_share(0, n_read))} % of all "
-        f"notes have one, with {CONFIDENCE:.0%} confidence; {'; '.join(more)}."
+        f"\nThese are {n_read:,} of the {drawn.notes:,} notes that came out{where}. Read each beside its original, and "
+        f"count those with an identifier left. If none has one, at most {none} % of all notes have one, with "
+        f"{CONFIDENCE:.0%} confidence; {'; '.join(more)}."
     )
