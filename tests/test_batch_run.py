@@ -20,6 +20,7 @@ from phistack.ensemble.batch.commands import key_from, policy_from
 from phistack.ensemble.batch.journal import DoneChunk, Journal
 from phistack.ensemble.batch.publishing import locked
 from phistack.ensemble.batch.reports.audit import _START, _link
+from phistack.ensemble.batch.reports.shown_summary import next_steps
 from phistack.ensemble.batch.rows import FormatSettings, Part
 from phistack.ensemble.batch.settings import read_struck
 from phistack.ensemble.batch.workers.job import NoteInput
@@ -629,3 +630,13 @@ def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path:
 
 def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text() -> None:
     assert repr(NoteInput("1", "MRN 4711", (Part("Dr. Ames"),))) == "NoteInput(id='1')"
+
+
+def test_the_end_of_a_run_says_what_to_do_next(run: RunSettings) -> None:
+    write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called."])
+    steps = next_steps(deidentify(run), run.target)
+    assert [word for step in steps for word in ("--always", "--strike", "--known", "sample") if word in step] == [
+        "--always", "--strike", "--known", "sample",
+    ]  # fmt: skip
+    page = (run.reports / "summary.html").read_text()
+    assert "What to do next" in page and "review.tsv" in page and str(run.target.parent) not in page

@@ -142,7 +142,7 @@ def deidentify(
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
     from phistack.ensemble.batch.commands import key_from, policy_from
-    from phistack.ensemble.batch.reports.shown_summary import done, held_back
+    from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
     from phistack.ensemble.batch.settings import read_struck
 
     if "-" in (str(source), str(out)):
@@ -167,6 +167,8 @@ def deidentify(
         summary = deidentify(settings)
     warn(notices(summary))
     say(done(summary, out))
+    for step in next_steps(summary, out):
+        say(f"next: {step}")
     for reason in held_back(summary):
         print(f"phistack: {reason}", file=sys.stderr)
     if summary.quarantined:

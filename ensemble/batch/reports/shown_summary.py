@@ -5,6 +5,7 @@
     identifiers may still be in the output (see clean.csv.run/summary.html)"
 
     statements(summary, Path("clean.csv"))     the parts of that, without the paths
+    next_steps(summary, Path("clean.csv"))     what to do next
     held_back(summary)      ["12 notes held back: not utf-8 at byte N; try --encoding cp1252"]
     render_page(summary, Path("clean.csv"))    the page
 
@@ -66,6 +67,7 @@ _TABLES = {
     "equal_surrogates": "Surrogates of the output that are an identifier of the patient.",
 }
 """Field of the summary -> what it counts, in the order of the page."""
+_FIRST_ROWS = 100
 _TOTALS = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "words_to_review")
 
 
@@ -120,6 +122,30 @@ def held_back(summary: Summary) -> list[str]:
     ]
 
 
+def next_steps(summary: Summary, output: Path) -> list[str]:
+    """What a person's next ten minutes are best spent on, by what the run showed; the most useful first."""
+    run, settings = f"{output}.run", summary.settings
+    steps = []
+    if summary.n_left:
+        steps.append(
+            f"find in {run}/summary.html which identifiers are still there, and name them in a list for --always"
+        )
+    if summary.words_to_review:
+        rows = f"the first {_FIRST_ROWS} lines" if summary.words_to_review > _FIRST_ROWS else "the lines"
+        steps.append(
+            f"read {rows} of {run}/review.tsv, delete those of words that may stay, and run again with --strike"
+        )
+    if not settings["roster"] and any(
+        "PATIENT" in label.upper() or "NAME" in label.upper() for label in summary.by_label
+    ):
+        steps.append(
+            "give what the hospital knows of its patients with --known: it is found in any case, order or spelling"
+        )
+    if summary.notes > summary.quarantined:
+        steps.append(f"phistack sample {output} --notes 50 draws notes to read, and says what reading them shows")
+    return steps
+
+
 def _columns(columns: Columns) -> Iterator[str]:
     kept, coded = columns.having(KEEP), columns.having(PSEUDONYM)
     redacted = [name for name in columns.others if columns.label(name) is not None and name not in coded]
@@ -157,6 +183,7 @@ def render_page(summary: Summary, output: Path) -> str:
     return template("phistack.ensemble.batch.reports", "summary_template.html").render(
         statements=said if summary.n_left else [*said, found],
         warnings=[*held, found] if summary.n_left else held,
+        steps=[_sentence(step) for step in next_steps(summary, Path(output.name))],
         totals={name: count for name, count in totals.items() if count},
         tables=[table for table in tables if table[-1]],
         facts=dict(_facts({**summary.settings, "input": summary.input})),
