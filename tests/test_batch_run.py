@@ -633,7 +633,7 @@ def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text() -> None
 
 
 def test_the_end_of_a_run_says_what_to_do_next(run: RunSettings) -> None:
-    write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called."])
+    write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called.", "Ann Hillard? Not 2."])
     steps = next_steps(deidentify(run), run.target)
     assert [word for step in steps for word in ("--always", "--strike", "--known", "sample") if word in step] == [
         "--always", "--strike", "--known", "sample",

@@ -142,7 +142,7 @@ def next_steps(summary: Summary, output: Path) -> list[str]:
             "give what the hospital knows of its patients with --known: it is found in any case, order or spelling"
         )
     if summary.notes > summary.quarantined:
-        steps.append(f"phistack sample {output} --notes 50 draws notes to read, and says what reading them shows")
+        steps.append(f"draw notes to read with: phistack sample {output} --notes 50")
     return steps
 
 
