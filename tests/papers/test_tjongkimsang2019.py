@@ -37,10 +37,10 @@ TEXT = "Ann Hill of Acme met a Dutch friend. Utrecht, on 3 May 2019: seven or 45
 def _tagger(monkeypatch: pytest.MonkeyPatch) -> None:
     """NLTK's chunker, whose data is not everywhere, is played: a few names, and else whatever has a capital."""
 
-    def columns(self: NltkEntities, words: Sequence[str], sentences: Any) -> dict[str, list[str]]:
-        return {"ner": [TYPES.get(word, "PERSON" if word.istitle() and len(word) > 3 else "O") for word in words]}
+    def tags(self: NltkEntities, words: Sequence[str], sentences: Any) -> list[str]:
+        return [TYPES.get(word, "PERSON" if word.istitle() and len(word) > 3 else "O") for word in words]
 
-    monkeypatch.setattr(NltkEntities, "columns", columns)
+    monkeypatch.setattr(NltkEntities, "tags", tags)
 
 
 def found_in(text: str, **settings: Any) -> list[tuple[str, str]]:
