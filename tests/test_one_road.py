@@ -27,7 +27,7 @@ from phistack.features.documents import Document
 from tests.fixture_types import Phistack
 
 MODEL = shipped_engine("english")
-WARDS = EngineOptions(overruling=Overruling(always=parse_list("[HOSPITAL]\nward 7b\n", ALWAYS)))
+WARDS = EngineOptions(overruling=Overruling(always=parse_list("[HOSPITAL]\nquite briskly\n", ALWAYS)))
 FOREIGN = "Pacjent Anzelm Brzozowski skarży się na ból w klatce piersiowej od trzech dni.\n"
 
 
@@ -100,8 +100,8 @@ def test_a_long_note_has_the_same_spans_in_both_commands(phistack: Phistack, tmp
 
 
 def test_explain_shows_what_each_step_changed(phistack: Phistack, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text(f"{invented()[0]}\n{FOREIGN}Moved to Ward 7B.", encoding="utf-8")
-    (tmp_path / "always.txt").write_text("[HOSPITAL]\nward 7b\n")
+    (tmp_path / "note.txt").write_text(f"{invented()[0]}\n{FOREIGN}She walks quite briskly.", encoding="utf-8")
+    (tmp_path / "always.txt").write_text("[HOSPITAL]\nquite briskly\n")
     command = ("explain", tmp_path / "note.txt", "--model", "english", "--always", tmp_path / "always.txt")
     status, out, _ = phistack(*command)
     assert status == 0 and "accepted" in out and "lists and patterns: +1" in out and "text in polish, not read" in out

@@ -35,8 +35,8 @@ UNSEEN = ("\u00ad", "\u200b", "\u2060", "\u20dd", "\u0336", "\u0007", "<b></b>",
 INSIDE = (*UNSEEN, "\v", "\u0085", "\u2800", "-\n")
 """What may be inside a word that is one for the reader."""
 
-NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>")
-"""What is read as nothing or as a line end between letters."""
+NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>", "%20")
+"""What is read as nothing, a line end or a blank between letters: in the place of `@` it leaves no address."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIELD = re.compile(r"\{(\w+)\}")
