@@ -135,7 +135,7 @@ def next_steps(summary: Summary, output: Path) -> list[str]:
         steps.append(
             f"read {rows} of {run}/review.tsv, delete those of words that may stay, and run again with --strike"
         )
-    if not settings["roster"] and any(
+    if not settings.get("roster") and any(
         "PATIENT" in label.upper() or "NAME" in label.upper() for label in summary.by_label
     ):
         steps.append(
@@ -183,7 +183,7 @@ def render_page(summary: Summary, output: Path) -> str:
     return template("phistack.ensemble.batch.reports", "summary_template.html").render(
         statements=said if summary.n_left else [*said, found],
         warnings=[*held, found] if summary.n_left else held,
-        steps=[_sentence(step) for step in next_steps(summary, Path(output.name))],
+        steps=[_sentence(step) for step in next_steps(summary, Path("OUT"))],
         totals={name: count for name, count in totals.items() if count},
         tables=[table for table in tables if table[-1]],
         facts=dict(_facts({**summary.settings, "input": summary.input})),
