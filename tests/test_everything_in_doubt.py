@@ -2,14 +2,16 @@
 
 import json
 import re
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack import Document, SettingsError, load_bundle, shipped_engine, synthesize, train
+from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
@@ -18,8 +20,12 @@ from phistack.features.ranges import covering, ranges_of
 from tests.fixture_types import Phistack
 
 SAFE = SafeText.of(("en",))
-ENGINE = load_bundle(shipped_engine("english"))
 TEXT = "The patient was seen by grimsley at Elm Ward today. The patient denies fever, took 500 mg twice. XIONG^PAO^M"
+
+
+@cache
+def engine() -> Engine:
+    return load_bundle(shipped_engine("english"))
 
 
 def doubtful(text: str) -> list[str]:
@@ -56,10 +62,11 @@ def test_what_is_not_known_to_be_safe_goes(text: str, gone: list[str]) -> None:
 _UNKNOWN = st.from_regex(r"\A[A-Z]?[bcdfgjkqvwxz]{5,9}[0-9]{0,2}\Z")
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(_UNKNOWN, st.sampled_from([" ", ", ", "\n", "/", "-", ".", "^", "_", "@", "\u00a0", "<b>"]))))
 def test_what_no_list_has_goes_whatever_is_around_it(words: list[tuple[str, str]]) -> None:
     text = "The patient " + "".join(word + sign for word, sign in words)
-    [reading] = ENGINE.with_options(recall="everything", other_languages="read").read([Document("1", text)])
+    [reading] = engine().with_options(recall="everything", other_languages="read").read([Document("1", text)])
     is_gone = covering(ranges_of(reading.annotated.spans))
     assert all(is_gone(*match.span()) for match in re.finditer(r"[A-Z]?[bcdfgjkqvwxz]{5,9}", text))
 
@@ -68,8 +75,8 @@ def test_it_replaces_what_every_other_choice_does_and_more() -> None:
     notes = synthesize(10, seed=5, registers="all").documents
     more = 0
     for high, every in zip(
-        ENGINE.with_options(recall="high", cascade=False).annotate(notes),
-        ENGINE.with_options(recall="everything").annotate(notes),
+        engine().with_options(recall="high", cascade=False).annotate(notes),
+        engine().with_options(recall="everything").annotate(notes),
         strict=True,
     ):
         is_gone = covering(ranges_of(every.spans))
@@ -107,7 +114,7 @@ def test_a_run_says_how_many_words_were_in_doubt(phistack: Phistack, tmp_path: P
 
 
 def test_a_language_without_a_list_of_words_is_one_sentence() -> None:
-    settings = EngineSettings(FeatureSettings(language="fr"), folds=2)
-    french = train(synthesize(6, seed=1), settings.only(("regex",))).engine
+    wanted = EngineSettings(FeatureSettings(language="fr"), folds=2)
+    french = train(synthesize(6, seed=1), wanted.only(("regex",))).engine
     with pytest.raises(SettingsError, match="there is none in French; take --recall high"):
         french.with_options(recall="everything")
