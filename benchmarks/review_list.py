@@ -4,7 +4,7 @@
     python -m benchmarks.review_list english --corpus ../shared/corpora/asq-phi-dev
 
 Missed are the words of identifiers that safe-harbor would take out and of which nothing was. The list is that of
-`review.tsv`; as many rows are looked at as are told, 100 for a thousand notes.
+`review.tsv`.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _between(role: str, sign: str) -> _Parts:
 
 
 def _gap(role: str, gap: str, sign: str) -> str:
-    """What is between two words; the @ and the full stops after it stay, as an address is none without them."""
+    """What is between two words; the @ stays, as an address is none without it."""
     if sign in UNSEEN:
         return gap + sign
     return gap if role == "email" and gap == "@" else sign

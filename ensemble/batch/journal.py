@@ -5,7 +5,8 @@
         journal.done(chunk_number)                             what was added, or nothing
 
 Its write-ahead log keeps it whole when a process or a machine dies; what the last moments before added may be missing,
-and is then done again. It holds numbers and hashes, never text.
+and is then done again. It holds numbers and hashes, and no text but the
+words of the review list, which are in the output too.
 """
 
 from __future__ import annotations

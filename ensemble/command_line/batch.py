@@ -209,11 +209,11 @@ def sample(
             part.write_text("".join(f"{id}\t{place}\n" for id, place in drawn.sample), encoding="utf-8")
     else:
         say("\n".join(shown_id(id) for id, _ in drawn.sample))
-    more = (f"if {found}, {percent(largest_share(found, n_read))} %" for found in (1, 2, 5) if found < n_read)
+    bounds = {found: percent(largest_share(found, n_read)) for found in (0, 1, 2, 5) if found < n_read}
+    more = "".join(f"; if {found}, {bound} %" for found, bound in bounds.items() if found)
     where = f", in {list_to}" if list_to else ""
-    none = percent(largest_share(0, n_read))
     say(
         f"\nThese are {n_read:,} of the {drawn.notes:,} notes that came out{where}. Read each beside its original, and "
-        f"count those with an identifier left. If none has one, at most {none} % of all notes have one, with "
-        f"{CONFIDENCE:.0%} confidence; {'; '.join(more)}."
+        f"count those with an identifier left. If none has one, at most {bounds[0]} % of all notes have one, with "
+        f"{CONFIDENCE:.0%} confidence{more}."
     )

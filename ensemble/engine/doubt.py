@@ -5,8 +5,7 @@
 
 A note is read in stretches without white space. A stretch is safe if each of its parts is: a word of the language that
 is no name in its place, a number with a unit or after what it measures, or what `safe.toml` has. A word with a
-capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt,
-so what is not foreseen goes.
+capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt.
 
 The words are in `safe/LANGUAGE.txt`, without those that are also names; `benchmarks/safe_words.py` makes them.
 """
@@ -14,8 +13,9 @@ The words are in `safe/LANGUAGE.txt`, without those that are also names; `benchm
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from typing import ClassVar
@@ -24,7 +24,7 @@ from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.features.documents import Span
 from phistack.features.passages import IN_DOUBT
-from phistack.features.ranges import Range, ranges_of, remainders
+from phistack.features.ranges import Range, overlapping_each, ranges_of, remainders
 from phistack.features.registry import packaged_table
 
 _PACKAGE = "phistack.ensemble.engine"
@@ -56,7 +56,7 @@ class SafeText:
     """
 
     languages: tuple[str, ...]
-    words: frozenset[str]
+    words: frozenset[str] = field(repr=False)
     clinical: frozenset[str]
     forms: re.Pattern[str]
     units: frozenset[str]
@@ -113,13 +113,23 @@ class SafeText:
 
 @dataclass(frozen=True)
 class _Place:
-    text: str
+    text: str = field(repr=False)
 
     @cached_property
     def is_in_capitals(self) -> bool:
         """Whether most letters of the text are capitals."""
         letters = "".join(_LETTERS.findall(self.text))
         return 2 * sum(map(str.isupper, letters)) > len(letters)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    @cached_property
+    def _are_capitals(self) -> list[bool]:
+        """Whether each line has no small letter."""
+        return [line.isupper() for line in self.text.split("\n")]
 
     def may_be_initials(self, start: int, end: int) -> bool:
         """Whether it is one capital, or two or three where staff sign: at the end of a line or before a gap."""
@@ -129,8 +139,9 @@ class _Place:
 
     def opens(self, start: int, end: int) -> bool:
         """Whether a word begins a sentence or a line, or is in a heading: a few words before a colon."""
-        line = self.text.rfind("\n", 0, start) + 1
-        if _OPENS.search(self.text, max(0, start - 12), start) or self.text[line:].partition("\n")[0].isupper():
+        number = bisect_right(self._lines, start) - 1
+        line = self._lines[number]
+        if _OPENS.search(self.text, max(0, start - 12), start) or self._are_capitals[number]:
             return True
         return start - line < _LONGEST_HEADING and bool(
             _HEADING.match(self.text, line, end + _LONGEST_HEADING) and ":" not in self.text[line:start]
@@ -162,8 +173,9 @@ class InDoubt:
         proposed = ranges_of(decision.span for decision in reading.decisions if not decision.accepted)
         spans = sorted({Span(start, end, IN_DOUBT) for start, end in (*doubtful, *proposed)})
         kept = self.overruling.without_never(view, text, spans) if self.overruling else spans
-        taken = ranges_of([*reading.accepted, *reading.unread])
-        left = (rest for span in kept for rest in remainders((span.start, span.end), taken))
+        taken = overlapping_each(kept, [*reading.accepted, *reading.unread])
+        pairs = zip(kept, map(ranges_of, taken), strict=True)
+        left = (rest for span, ranges in pairs for rest in remainders((span.start, span.end), ranges))
         yield from (Span(start, end, IN_DOUBT) for start, end in _joined(text, sorted(left)))
 
 

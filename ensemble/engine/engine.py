@@ -202,12 +202,13 @@ class Engine:
             return ()
         from phistack.ensemble.engine.doubt import InDoubt
 
-        if self.language not in self.safe_text.languages:
+        safe = self.safe_text
+        if self.language not in safe.languages:
             raise SettingsError(
                 "--recall everything needs a list of safe words, and there is none in "
                 f"{language_name(self.language)}; take --recall high"
             )
-        return (InDoubt(self.safe_text, self.options.overruling),)
+        return (InDoubt(safe, self.options.overruling),)
 
     @property
     def own_steps(self) -> tuple[Step, ...]:

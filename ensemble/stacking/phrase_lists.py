@@ -106,6 +106,11 @@ class PhraseList:
         phrases = (phrase for phrase in self.phrases if phrase.words)
         return Index(("".join(self._read(word) for word in phrase.words), phrase) for phrase in phrases)
 
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """The phrases that are no regular expressions, folded, their words with a blank between them."""
+        return frozenset(fold(" ".join(phrase.words)) for phrase in self.phrases)
+
     def _read(self, word: str) -> str:
         """A word or sign as it is in the index; empty for an accent that is not part of a letter."""
         read = _as_read(word, self.kind)

@@ -37,6 +37,9 @@ class ReviewRow(NamedTuple):
     start: int
     end: int
 
+    def __repr__(self) -> str:
+        return f"ReviewRow({self.likely}, times={self.times}, notes={self.notes})"
+
 
 def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, float, int, int]]) -> None:
     """Add the words of a note.
@@ -54,7 +57,7 @@ def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, fl
 
 
 def in_order(rows: Iterable[ReviewRow]) -> list[ReviewRow]:
-    """The list: a word that many notes have is rather one of medicine than of a person."""
+    """The list: a word in many notes is more likely a medical term than a name."""
     return sorted(rows, key=lambda row: (-row.likely / math.sqrt(row.notes), row.word))
 
 

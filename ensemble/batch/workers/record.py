@@ -50,7 +50,7 @@ def audit_record(
     entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
     lists = (name for part in found for name in Counter(part.overruled).elements())
     words = _reviewed(zip(note.parts, found, changed, strict=True), safe, known)
-    never = {fold(" ".join(phrase.words)) for phrase in job.run.options.overruling.never.phrases}
+    never = job.run.options.overruling.never.folded
     record: dict[str, Any] = {
         "input": texts_digest([part.text for part in note.parts], job.run.key),
         "output": texts_digest(texts, None),

@@ -16,10 +16,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from phistack.ensemble.engine.doubt import SafeText
-from phistack.features.documents import Document
+from phistack.features.documents import Document, Span
 from phistack.features.letters import edits, fold
+from phistack.features.passages import IN_DOUBT
 from phistack.features.plain_view import plain_text, plain_view
-from phistack.features.ranges import Range, covering
+from phistack.features.ranges import Range, covering, overlapping_each
 
 _RUN = re.compile(r"[^\W\d_]+|\w+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -45,6 +46,9 @@ class Suspect(NamedTuple):
     start: int
     end: int
 
+    def __repr__(self) -> str:
+        return f"Suspect({self.likely}, {self.start}, {self.end})"
+
 
 def suspects(
     text: str,
@@ -63,13 +67,20 @@ def suspects(
     view = plain_view(Document("note", _blanked(text, replaced)), html=html)
     plain = view.document.text
     is_doubtful = covering(safe.doubtful(plain))
-    for match in _ANY_WORD.finditer(plain):
-        start, end = view.place(*match.span())
+    matches = list(_ANY_WORD.finditer(plain))
+    places = [Span(*view.place(*match.span()), IN_DOUBT) for match in matches]
+    candidates = [_Rejected(Span(start, end, IN_DOUBT), probability) for start, end, probability in rejected]
+    near = overlapping_each(places, candidates)
+    for match, place, of_word in zip(matches, places, near, strict=True):
         likely = _likely(match[0]) if is_doubtful(*match.span()) else 0.0
-        likely = max(likely, _LIKE_KNOWN * known.has_like(match[0]))
-        likely = max([likely, *(p for a, b, p in rejected if a < end and start < b)])
+        likely = max(likely, _LIKE_KNOWN * known.has_like(match[0]), *(one.probability for one in of_word))
         if likely >= _SHORT and len(match[0]) > 1:
-            yield Suspect(match[0], likely, start, end)
+            yield Suspect(match[0], likely, place.start, place.end)
+
+
+class _Rejected(NamedTuple):
+    span: Span
+    probability: float
 
 
 def _likely(word: str) -> float:

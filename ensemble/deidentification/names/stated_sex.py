@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Set
 from functools import cache
 
 from phistack.ensemble.deidentification.word_lists import known_words
@@ -29,11 +30,11 @@ def stated_sex(text: str, start: int, end: int, language: str) -> str | None:
     """What a title before a name, or the rest of the sentence after it, states; `None` if nothing, or both."""
     title = _TITLE.search(text, max(0, start - _BEFORE), start)
     if title is not None:
-        shown = [sex for sex in SEXES if fold(title[1]) in known_words(language, "names", f"{sex}_titles")]
-        if len(shown) == 1:
-            return shown[0]
+        shown = sex_of_titles({fold(title[1])}, language)
+        if shown:
+            return shown
     rest = _SENTENCE_END.split(text[end : end + _AFTER], maxsplit=1)[0]
-    stated = {sex for word in _WORD.findall(rest) if (sex := _nouns(language).get(fold(word)))}
+    stated = {sex for word in _WORD.findall(rest) if (sex := _listed(language, "nouns").get(fold(word)))}
     letters = {**_LETTERS, **_OTHER_LETTERS.get(language, {})}
     stated |= {letters[letter] for letter in _AGED.findall(rest) if letter in letters}
     return stated.pop() if len(stated) == 1 else None
@@ -45,8 +46,10 @@ def pronouns(text: str, language: str) -> Counter[str]:
     return Counter(sex for word in _WORD.findall(text) if (sex := by_word.get(fold(word))))
 
 
-def _nouns(language: str) -> dict[str, str]:
-    return _listed(language, "nouns")
+def sex_of_titles(titles: Set[str], language: str) -> str | None:
+    """What some folded titles show; `None` if nothing, or both."""
+    shown = [sex for sex in SEXES if titles & known_words(language, "names", f"{sex}_titles")]
+    return shown[0] if len(shown) == 1 else None
 
 
 @cache

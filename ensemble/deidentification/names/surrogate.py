@@ -3,9 +3,9 @@
     surrogate_name("SMITH, John M.", context)    "PORTER, David K."
     surrogate_name("Smith's", context)           "Porter's"
 
-Word by word: a last name for a last name, a first name of the sex that the notes state, or
-else of the same gender, for a first name, an initial for an initial,
-each in the case of the original; commas, titles and genitive endings stay and particles (van der, de la) go.
+Word by word: a last name for a last name, a first name of the sex that the notes state, or else of the same gender, for
+a first name, an initial for an initial, each in the case of the original; commas, titles and genitive endings stay and
+particles (van der, de la) go.
 
 Within a patient a frequent name has one surrogate in every note, whatever else a note holds, as the tables decide
 whether it is a first or a last name. The first letter of a name decides that of its surrogate, so that initials and
@@ -21,8 +21,9 @@ from functools import cache
 
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.names.parsing import NamePart, ParsedName, parse_name
+from phistack.ensemble.deidentification.names.stated_sex import sex_of_titles
 from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables
-from phistack.ensemble.deidentification.word_lists import known_words, words
+from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of
 
 _TRIES = 24
@@ -41,7 +42,7 @@ def surrogate_name(mention: str, context: Context) -> str | None:
     form = parse_name(mention, context.language)
     if form is None or not form.roles:
         return None
-    titled = _gender_of_titles(form, context.language)
+    titled = sex_of_titles({piece.folded for piece in form.pieces if piece.role == "title"}, context.language)
     pieces = [_piece(piece, form, titled, context) for piece in form.pieces]
     made = [piece for piece in pieces if piece is not None]
     return "".join(made) if len(made) == len(pieces) else None
@@ -147,9 +148,3 @@ def _gender(name: str, role: str, titled: str | None, context: Context) -> str:
     known = own or (genders[0] if genders else titled) or context.memory.sex_by_pronouns
     known = known or {"a": "female", "o": "male"}.get(name[-1])
     return known or context.choices.pick(("female", "male"), "gender", sounds_like(name))
-
-
-def _gender_of_titles(form: ParsedName, language: str) -> str | None:
-    titles = {piece.folded for piece in form.pieces if piece.role == "title"}
-    shown = [gender for gender in ("female", "male") if titles & known_words(language, "names", f"{gender}_titles")]
-    return shown[0] if len(shown) == 1 else None
