@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -209,7 +210,14 @@ def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run: Ru
     assert summary.still_there == {"PATIENT": 1}
     review = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()]
     assert [row[0] for row in review[4:]] == ["Hilard", "Hillard", "hillard", "Ann"]
-    assert review[4][1:4] == ["0.90", "1", "1"] and review[4][5] == "25-31"
+    assert review[4][1:4] == ["0.90", "1", "1"] and review[4][5:] == ["25-31"]
+
+
+def test_the_review_list_shows_lines_only_on_request_and_without_what_was_replaced(run: RunSettings) -> None:
+    write(run.source, ["Patient Ann Hillard came.\nPatient Ann Hillard\tand Mrs Hilard called."])
+    deidentify(replace(run, review_lines=True))
+    rows = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()[4:]]
+    assert rows[0][0] == "Hilard" and rows[0][6] == "Patient [...] and Mrs Hilard called."
 
 
 def test_words_of_dates_are_not_listed_for_review(
@@ -307,10 +315,11 @@ def test_a_changed_input_bundle_policy_key_or_code_is_refused_without_restart(
         patch.setattr("phistack.ensemble.batch.settings.code_digest", lambda: "other")
         with pytest.raises(SettingsError, match="another code"):
             deidentify(run)
-    (run.model / "manifest.json").write_text('{"trained": "again"}')
+    bundle = (run.model / "manifest.json").read_text()
+    (run.model / "manifest.json").write_text(bundle + " ")
     with pytest.raises(SettingsError, match="another bundle"):
         deidentify(run)
-    (run.model / "manifest.json").write_text("{}")
+    (run.model / "manifest.json").write_text(bundle)
     write(run.source, ["Dr. Other"])
     with pytest.raises(SettingsError, match="input"):
         deidentify(run)
@@ -590,7 +599,7 @@ def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run: RunSe
     summary = deidentify(run)
     saved = json.loads((run.reports / "summary.json").read_text())
     assert summary.to_dict() == saved and Summary.from_dict(saved) == summary
-    assert list(saved)[:4] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
+    assert list(saved)[2:6] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
     assert saved["this start"]["notes of this start"] == summary.start.notes == 9
     del saved["passed over"], saved["quarantined, tried again by the same command"]
     assert Summary.from_dict(saved).passed_over == {} and notices(Summary.from_dict(saved)) == {}
@@ -640,3 +649,5 @@ def test_the_end_of_a_run_says_what_to_do_next(run: RunSettings) -> None:
     ]  # fmt: skip
     page = (run.reports / "summary.html").read_text()
     assert "What to do next" in page and "review.tsv" in page and str(run.target.parent) not in page
+    assert f"On {datetime.now(UTC).date()}, 1 identifier replaced in 3 notes" in page
+    assert "engine bundle: trained on an unknown number of notes" in page

@@ -53,7 +53,7 @@ def test_words_to_look_at_are_shown_as_they_are_read() -> None:
     assert [(s.word, s.likely) for s in names] == [("Anselm", 0.12), ("Birchwood", 0.9)]
     assert not [s for s in suspects(WRITTEN, [(0, after)], [], SAFE, known) if s.word[0].isupper()]
     [rejected] = suspects("it was seen", [], [(3, 6, 0.3)], SAFE, known)
-    assert rejected == ("was", 0.3, 3, 6)
+    assert rejected == ("was", 0.3, 3, 6, "")
 
 
 def test_a_struck_word_is_found_however_it_is_written() -> None:

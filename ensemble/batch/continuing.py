@@ -11,6 +11,7 @@ import hmac
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerprin
     begun_with = journal.fact("settings") if _is_worth(journal) else None
     if begun_with is None:
         journal.set_fact("salt", secrets.token_hex(32))
+        journal.set_fact("begun on", datetime.now(UTC).date().isoformat())
         journal.set_fact("settings", dict(fingerprint))
         journal.set_fact("source", form.state())
         begun_with = fingerprint

@@ -5,8 +5,7 @@
         journal.done(chunk_number)                             what was added, or nothing
 
 Its write-ahead log keeps it whole when a process or a machine dies; what the last moments before added may be missing,
-and is then done again. It holds numbers and hashes, and no text but the
-words of the review list, which are in the output too.
+and is then done again. It holds numbers and hashes, and no text but the review list, which is in the output too.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ CREATE TABLE IF NOT EXISTS register (
     PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS suspects
-    (word TEXT PRIMARY KEY, likely REAL, times INTEGER, notes INTEGER, note TEXT, start_at INTEGER, end_at INTEGER);
+    (word TEXT PRIMARY KEY, likely REAL, times INTEGER, notes INTEGER, note TEXT, start_at INTEGER, end_at INTEGER,
+    line TEXT);
 """
 
 
@@ -184,7 +184,7 @@ class Journal:
         """Add words of some notes to the review list."""
         with self._transaction() as database:
             database.executemany(
-                "INSERT INTO suspects VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
+                "INSERT INTO suspects VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
                 "likely = max(likely, excluded.likely), times = times + excluded.times, notes = notes + excluded.notes",
                 words,
             )

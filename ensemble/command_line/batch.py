@@ -134,6 +134,9 @@ def deidentify(
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
+    review_lines: Annotated[
+        bool, option("Show the line of each word in review.tsv, without what was replaced.", "--review-lines")
+    ] = False,
     restart: Annotated[bool, option("Discard what an unfinished run did.", "--restart")] = False,
     jobs: JobsOption = 1,
     cluster: Annotated[str, option("Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
@@ -160,7 +163,7 @@ def deidentify(
         source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
-        jobs=jobs, cluster=cluster, restart=restart,
+        review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(path)
     with keeping(lambda: kept(settings)):

@@ -31,6 +31,8 @@ from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
 from phistack.ensemble.batch.workers.job import is_transient
+from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.bundles.reliability import reliability_of
 from phistack.features.writing import refused_by_disk, write_json
 
 AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"
@@ -76,7 +78,7 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
                     collect(rows, _shown(settings, record["id"]), record.get("review", ()))
                 store.journal.add_review(rows.values())
         n_words = write_review(folder / REVIEW, store.journal.review())
-        summary = _summary(store, totals, fingerprint, n_words)
+        summary = _summary(settings, store, totals, fingerprint, n_words)
         reported = summary.to_dict()
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
@@ -87,10 +89,19 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
 
 
-def _summary(store: Store, totals: Mapping[str, Counter[str]], fingerprint: Mapping[str, Any], n_words: int) -> Summary:
+def _summary(
+    settings: RunSettings,
+    store: Store,
+    totals: Mapping[str, Counter[str]],
+    fingerprint: Mapping[str, Any],
+    n_words: int,
+) -> Summary:
     """The summary without the end of the log and the times of this start."""
     leaks, notes = _leaks(store), totals["notes"]
+    engines = (settings.model, *settings.by_language.values())
     return Summary(
+        begun_on=store.journal.fact("begun on") or "",
+        engines={path.stem: reliability_of(read_manifest(path)).sentence for path in engines},
         notes=notes["all"],
         quarantined=notes["quarantined"],
         tried_again=notes["tried_again"],

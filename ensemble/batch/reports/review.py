@@ -1,6 +1,6 @@
 """The review list of a run, `review.tsv`: words still in the output, those that most likely identify somebody first.
 
-    collect(rows, "note 7", [("Hilard", 0.9, 12, 18)])       the words of a note are added
+    collect(rows, "note 7", [("Hilard", 0.9, 12, 18, "")])   the words of a note are added
     in_order(rows.values())                                  the list
 
 Its first column is a list for `--strike`, which removes the words of the lines that are kept.
@@ -17,7 +17,7 @@ _HEAD = """\
 # Words still in the output, those that most likely identify somebody first. Delete the lines of words that may stay,
 # and run the command again with --strike THIS_FILE: it removes the other words everywhere. Words that the file of
 # --never has are not listed again.
-# word\tlikely\ttimes\tnotes\tfirst note\tplace in it
+# word\tlikely\ttimes\tnotes\tfirst note\tplace in it\tline, if --review-lines was given
 """
 
 
@@ -27,6 +27,7 @@ class ReviewRow(NamedTuple):
     :ivar likely: how likely it identifies somebody, at most.
     :ivar times: how often it is still in the output; `notes`: in how many notes.
     :ivar note: the first of them, as it is shown; start and end are those in it, as it was written.
+    :ivar line: the line of that place, without what was replaced; empty if it was not asked for.
     """
 
     word: str
@@ -36,21 +37,22 @@ class ReviewRow(NamedTuple):
     note: str
     start: int
     end: int
+    line: str = ""
 
     def __repr__(self) -> str:
         return f"ReviewRow({self.likely}, times={self.times}, notes={self.notes})"
 
 
-def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, float, int, int]]) -> None:
+def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, float, int, int, str]]) -> None:
     """Add the words of a note.
 
     :param rows: word -> its row.
     :param note: its id, as it is shown.
-    :param words: each with how likely it identifies somebody, its start and its end.
+    :param words: each with how likely it identifies somebody, its start, its end and its line.
     """
     seen = set()
-    for word, likely, start, end in words:
-        row = rows.get(word) or ReviewRow(word, 0.0, 0, 0, note, start, end)
+    for word, likely, *place in words:
+        row = rows.get(word) or ReviewRow(word, 0.0, 0, 0, note, *place)
         is_new = word not in seen
         rows[word] = row._replace(likely=max(row.likely, likely), times=row.times + 1, notes=row.notes + is_new)
         seen.add(word)
@@ -67,6 +69,6 @@ def write_review(path: Path, rows: Iterable[ReviewRow]) -> int:
     with path.open("w", encoding="utf-8") as file:
         file.write(_HEAD)
         for n, row in enumerate(rows, 1):  # noqa: B007
-            cells = (row.word, f"{row.likely:.2f}", row.times, row.notes, row.note, f"{row.start}-{row.end}")
-            file.write("\t".join(map(str, cells)) + "\n")
+            cells = (row.word, f"{row.likely:.2f}", row.times, row.notes, row.note, f"{row.start}-{row.end}", row.line)
+            file.write("\t".join(map(str, cells)).rstrip("\t") + "\n")
     return n

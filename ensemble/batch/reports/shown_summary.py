@@ -176,13 +176,16 @@ def render_page(summary: Summary, output: Path) -> str:
 
     What is zero or empty is left out.
     """
-    *said, found = map(_sentence, statements(summary, output))
+    first, *others, found = statements(summary, output)
+    used = summary.by_engine or summary.engines
+    engines = [f"{name}: {known}" for name, known in summary.engines.items() if name in used]
+    said = [f"On {summary.begun_on}, {first}", *map(_sentence, [*others, *(f"engine {known}" for known in engines)])]
     held = [f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)]
     tables = [(_sentence(KEYS[name]), meaning, getattr(summary, name)) for name, meaning in _TABLES.items()]
     totals = {KEYS.get(name, name): getattr(summary, name) for name in _TOTALS}
     return template("phistack.ensemble.batch.reports", "summary_template.html").render(
-        statements=said if summary.n_left else [*said, found],
-        warnings=[*held, found] if summary.n_left else held,
+        statements=said if summary.n_left else [*said, _sentence(found)],
+        warnings=[*held, _sentence(found)] if summary.n_left else held,
         steps=[_sentence(step) for step in next_steps(summary, Path("OUT"))],
         totals={name: count for name, count in totals.items() if count},
         tables=[table for table in tables if table[-1]],

@@ -20,6 +20,7 @@ from phistack.features.errors import CorpusError
 
 SUMMARY = "summary.json"
 KEYS = {
+    "begun_on": "begun on",
     "tried_again": "quarantined, tried again by the same command",
     "with_phi": "notes with PHI",
     "by_engine": "notes by engine",
@@ -68,6 +69,8 @@ class Start(
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     """A finished run.
 
+    :param begun_on: the date, in UTC.
+    :param engines: what is known of each engine, in words.
     :param notes: of the input.
     :param quarantined: of these, those held back.
     :param tried_again: of these, those held back for a transient reason.
@@ -90,6 +93,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param start: the last one.
     """
 
+    begun_on: str = ""
+    engines: Mapping[str, str] = msgspec.field(default_factory=dict)
     notes: int
     quarantined: int
     tried_again: int = 0

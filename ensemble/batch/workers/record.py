@@ -13,7 +13,7 @@ from phistack.ensemble.batch.rows import Part, texts_digest
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
 from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, NoteResult
-from phistack.ensemble.batch.workers.review_words import KnownWords, suspects
+from phistack.ensemble.batch.workers.review_words import KnownWords, Suspect, suspects
 from phistack.ensemble.deidentification import Deidentified
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
@@ -49,7 +49,7 @@ def audit_record(
     pairs = [pair for part, of_part in zip(note.parts, changed, strict=True) for pair in _changes(part, of_part)]
     entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
     lists = (name for part in found for name in Counter(part.overruled).elements())
-    words = _reviewed(zip(note.parts, found, changed, strict=True), safe, known)
+    words = _reviewed(zip(note.parts, found, changed, strict=True), safe, known, with_line=job.run.review_lines)
     never = job.run.options.overruling.never.folded
     record: dict[str, Any] = {
         "input": texts_digest([part.text for part in note.parts], job.run.key),
@@ -62,7 +62,7 @@ def audit_record(
         **({"lists": counted(lists)} if job.run.options.overruling else {}),
         "lowest": round(min(part.lowest for part in found), 6),
         "replaced": replaced,
-        "review": [word for word in words if fold(word[0]) not in never],
+        "review": [suspect for suspect in words if fold(suspect.word) not in never],
     }
     if identifiers is not None:
         record["known"] = counted(label for part in found for label in part.known)
@@ -80,13 +80,13 @@ def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
 
 
 def _reviewed(
-    parts: Iterable[tuple[Part, Detection, Deidentified]], safe: SafeText, known: KnownWords
-) -> Iterator[tuple[str, float, int, int]]:
+    parts: Iterable[tuple[Part, Detection, Deidentified]], safe: SafeText, known: KnownWords, *, with_line: bool
+) -> Iterator[Suspect]:
     """Each word that is still there and may identify somebody."""
     for part, found, result in parts:
         replaced = sorted({(r.span.start, r.span.end) for r in result.replacements})
-        for suspect in suspects(part.text, replaced, found.rejected, safe, known):
-            yield suspect.word, round(suspect.likely, 4), suspect.start, suspect.end
+        for suspect in suspects(part.text, replaced, found.rejected, safe, known, with_line=with_line):
+            yield suspect._replace(likely=round(suspect.likely, 4))
 
 
 def _unread(part: Part, result: Deidentified) -> Iterator[str]:

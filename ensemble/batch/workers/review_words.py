@@ -1,7 +1,7 @@
 """Words that are still in an output and may identify somebody, each with how likely that is.
 
-    suspects("Seen by Dr. Ames.", [], [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16)]
-    suspects("Mr Hilard.", [], [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.9, 3, 9)]
+    suspects("Seen by Dr. Ames.", [], [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16, "")]
+    suspects("Mr Hilard.", [], [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.9, 3, 9, "")]
 
 A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
 safe (`ensemble.engine.doubt`). The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
@@ -27,6 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ANY_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _BLOT = "\ufffc"
 _SHORTEST = 4
+_AROUND = 60
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
 _LIKE_KNOWN, _CAPITALISED, _NUMBER, _SMALL, _SHORT = 0.9, 0.12, 0.08, 0.04, 0.02
@@ -39,12 +40,14 @@ class Suspect(NamedTuple):
 
     :param likely: how likely, in [0, 1], for a ranking.
     :param start: in the note as it was written.
+    :param line: of that place, without what was replaced, if it was asked for.
     """
 
     word: str
     likely: float
     start: int
     end: int
+    line: str = ""
 
     def __repr__(self) -> str:
         return f"Suspect({self.likely}, {self.start}, {self.end})"
@@ -58,13 +61,15 @@ def suspects(
     known: KnownWords,
     *,
     html: bool = False,
+    with_line: bool = False,
 ) -> Iterator[Suspect]:
     """The words of a note that may still identify somebody, from left to right.
 
     :param replaced: start and end of what was replaced in it, sorted.
     :param rejected: start, end and probability of the candidates that the engine rejected.
     """
-    view = plain_view(Document("note", _blanked(text, replaced)), html=html)
+    blanked = _blanked(text, replaced)
+    view = plain_view(Document("note", blanked), html=html)
     plain = view.document.text
     is_doubtful = covering(safe.doubtful(plain))
     matches = list(_ANY_WORD.finditer(plain))
@@ -75,7 +80,8 @@ def suspects(
         likely = _likely(match[0]) if is_doubtful(*match.span()) else 0.0
         likely = max(likely, _LIKE_KNOWN * known.has_like(match[0]), *(one.probability for one in of_word))
         if likely >= _SHORT and len(match[0]) > 1:
-            yield Suspect(match[0], likely, place.start, place.end)
+            line = _line(blanked, place) if with_line else ""
+            yield Suspect(match[0], likely, place.start, place.end, line)
 
 
 class _Rejected(NamedTuple):
@@ -128,6 +134,14 @@ def _blanked(text: str, replaced: Iterable[Range]) -> str:
         pieces += (text[position:start], _BLOT * (end - start))
         position = end
     return "".join([*pieces, text[position:]])
+
+
+def _line(blanked: str, place: Span) -> str:
+    """What is around a place in its line."""
+    before = blanked[max(0, place.start - _AROUND) : place.start].splitlines() or [""]
+    after = blanked[place.end : place.end + _AROUND].splitlines() or [""]
+    line = before[-1] + blanked[place.start : place.end] + after[0]
+    return " ".join(re.sub(f"{_BLOT}+", "[...]", line).split())
 
 
 def _near(word: str, known: str) -> bool:
