@@ -650,4 +650,4 @@ def test_the_end_of_a_run_says_what_to_do_next(run: RunSettings) -> None:
     page = (run.reports / "summary.html").read_text()
     assert "What to do next" in page and "review.tsv" in page and str(run.target.parent) not in page
     assert f"On {datetime.now(UTC).date()}, 1 identifier replaced in 3 notes" in page
-    assert "engine bundle: trained on an unknown number of notes" in page
+    assert "Engine bundle: trained on an unknown number of notes" in page
