@@ -27,7 +27,11 @@ from tests.fixture_types import Phistack
 CORPUS = synthesize(10, seed=4)
 LEFT_OUT = ("PHONE", "EMAIL", "FAX")
 SETTINGS = EngineSettings.from_dict(
-    {"folds": 2, "submodels": {"crf": {"max_iterations": 20}}, "stacker": {"rule_labels": list(LEFT_OUT)}}
+    {
+        "folds": 2,
+        "submodels": {"crf": {"max_iterations": 20}},
+        "stacker": {"rule_labels": list(LEFT_OUT), "structured_text": False},
+    }
 )
 
 
@@ -157,6 +161,22 @@ def test_identifiers_in_structured_text_are_found_by_every_engine_that_ships(nam
     for found in engine.annotate([Document(str(n), line) for n, line in enumerate(STRUCTURED)]):
         left = redact(found).casefold()
         assert not [word for word in ("birchwood", "anselm", "8845123", "1950", "078051120", "5550123") if word in left]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("pt back in rm 12, asleep", "12"), ("Room 318-2", "318-2"), ("Moved to bed 7B.", "7B"), ("Zi. 14", "14"),
+        ("Kamer 212 gereinigd", "212"), ("She works as a forklift operator at night", "forklift operator"),
+        ("Occupation: retired teacher\nSmokes", "retired teacher"), ("Beruf: Dachdecker", "Dachdecker"),
+        ("Bett 30 Grad", ""), ("Head of bed 30 degrees", ""), ("in bed 24 hours", ""), ("RM 2017", ""),
+        ("Occupation: unemployed", ""), ("It works as an anticoagulant.", ""),
+    ],
+)  # fmt: skip
+def test_a_number_after_room_and_a_trade_after_its_key_are_phi(text: str, found: str) -> None:
+    rules = MergedRules.structured(("ROOM", "PROFESSION"), "en")
+    spans = [(start, end) for pattern in rules.patterns for start, end in pattern.find(text, "en")]
+    assert [text[start:end] for start, end in spans] == ([found] if found else [])
 
 
 def test_structured_text_can_be_left_out() -> None:
