@@ -599,7 +599,12 @@ def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run: RunSe
     summary = deidentify(run)
     saved = json.loads((run.reports / "summary.json").read_text())
     assert summary.to_dict() == saved and Summary.from_dict(saved) == summary
-    assert list(saved)[2:6] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
+    assert list(saved)[2:6] == [
+        "notes",
+        "quarantined",
+        "quarantined, tried again by the same command",
+        "notes with PHI",
+    ]
     assert saved["this start"]["notes of this start"] == summary.start.notes == 9
     del saved["passed over"], saved["quarantined, tried again by the same command"]
     assert Summary.from_dict(saved).passed_over == {} and notices(Summary.from_dict(saved)) == {}

@@ -51,6 +51,7 @@ _OURS = {
     "curve": "experiments",
     "transfer": "experiments",
     "tune": "experiments",
+    "certify": "scores",
     "frontier": "scores",
     "deidentify": "batch",
     "audit": "batch",

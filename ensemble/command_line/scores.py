@@ -18,6 +18,7 @@ from phistack.ensemble.command_line.options import (
     LatexOption,
     ModelOption,
     PlacesOption,
+    PolicyOption,
     SeedOption,
     SheetOption,
     SubsetOption,
@@ -170,6 +171,33 @@ def errors(
     print_tables([*analysis.tables(), *([one_by_one(analysis.errors)] if details else [])])
     if not details:
         say("each wrong decision: --details, --json or --html")
+
+
+def certify(
+    gold: GoldArgument,
+    model: ModelOption,
+    *,
+    policy: PolicyOption = "tag",
+    max_leak: Annotated[
+        float | None,
+        option("Choose the recall that keeps the mean share left of a patient's identifiers below this.", min=0, max=1),
+    ] = None,
+    confidence: Annotated[float, option("Of each bound.", min=0.5, max=0.9999)] = 0.95,
+    out: Annotated[Path | None, option("Write the certificate, as JSON without text.")] = None,
+    corpora: CorpusOptions,
+) -> None:
+    """Say at most how much an engine and a policy leave, with confidence, from annotated notes that it never saw."""
+    from phistack.ensemble.batch.commands import policy_from
+    from phistack.ensemble.experiments.certificate import certify
+
+    refuse_taken(*filter(None, (out,)))
+    notes = corpora.read(gold)
+    say_remarks(notes)
+    certificate = certify(notes, model, policy_from(policy), max_leak=max_leak, confidence=confidence)
+    write_figures(out, certificate.to_dict())
+    print_tables(certificate.tables())
+    for sentence in certificate.sentences:
+        say(sentence)
 
 
 def frontier(

@@ -1,0 +1,106 @@
+"""Upper bounds, at a stated confidence, of a risk that was measured on independent units such as patients.
+
+    binomial_upper(0, 250)              0.0119: at most 1.19 % of patients, if of 250 none has a leak
+    units_needed(0.005)                 598 units without a leak, for a bound of 0.5 %
+    betting_upper([0.0, 0.1, ...])      of the mean of shares
+    certified([[...], [...]], 0.01)     how many operating points, from the safest on, have a mean of at most 0.01
+
+Each holds for units drawn at random from those it speaks of, whatever the distribution: with probability 95 % or more
+the true risk is not above it. Yes-or-no risks have the exact binomial bound. Means of shares in [0, 1] have the betting
+bound, which adapts to the variance; the others are for comparison, as the lowest of several would hold less often.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.stats import beta, binom
+
+from phistack.features.arrays import Floats
+
+CONFIDENCE = 0.95
+_ORDER = 0
+"""Seed of the order in which the betting bound reads the units; fixed before any is seen."""
+_STEPS = 30
+
+
+def binomial_upper(found: int, units: int, confidence: float = CONFIDENCE) -> float:
+    """The exact bound of a share (Clopper and Pearson 1934), one-sided.
+
+    :param found: how many of the units have it.
+    """
+    return 1.0 if found >= units else float(beta.ppf(confidence, found + 1, units - found))
+
+
+def units_needed(bound: float, confidence: float = CONFIDENCE) -> int:
+    """The number of units, all without a leak, that gives a binomial bound."""
+    return math.ceil(math.log(1 - confidence) / math.log1p(-bound))
+
+
+def betting_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
+    """The bound of a mean by betting against each higher mean (Waudby-Smith and Ramdas 2024).
+
+    It is the lowest mean of which any wealth reaches `1 / (1 - confidence)`, as in Bates 2021, proposition 5.
+
+    :param shares: of each unit, in [0, 1].
+    """
+    return _inverted(lambda mean: _betting_p(shares, mean), confidence)
+
+
+def hoeffding_bentkus_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
+    """The bound by Hoeffding's and Bentkus' inequalities (Bates 2021)."""
+    return _inverted(lambda mean: _hoeffding_bentkus_p(shares, mean), confidence)
+
+
+def bernstein_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
+    """The empirical Bernstein bound (Maurer and Pontil 2009, theorem 4)."""
+    n, log = len(shares), math.log(2 / (1 - confidence))
+    if n < 2:
+        return 1.0
+    variance = float(np.var(shares, ddof=1))
+    return min(1.0, float(np.mean(shares)) + math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1)))
+
+
+def certified(points: Sequence[Sequence[float]], bound: float, confidence: float = CONFIDENCE) -> int:
+    """How many operating points have a mean of at most `bound`: learn then test (Angelopoulos 2021).
+
+    They are tested in their order, each at the full confidence, until one fails (fixed-sequence testing), so that all
+    that pass hold together, and any of them may be chosen.
+
+    :param points: the shares of the units at each point, from the safest to the least safe.
+    """
+    passed = (_betting_p(shares, bound) <= 1 - confidence for shares in points)
+    return next((n for n, is_passed in enumerate(passed) if not is_passed), len(points))
+
+
+def _betting_p(shares: Sequence[float], mean: float) -> float:
+    """A p-value of a true mean of `mean` or more."""
+    # (n_units,): each bet may look at earlier units only.
+    x = np.random.default_rng(_ORDER).permutation(np.asarray(shares, dtype=float))
+    count = np.arange(1, len(x) + 1)
+    means = (0.5 + np.cumsum(x)) / (count + 1)
+    variances = (0.25 + np.cumsum((x - means) ** 2)) / (count + 1)
+    # Any bets keep the p-value valid; these are the best ones at the usual confidence.
+    before = np.concatenate(([0.25], variances[:-1]))
+    bets = np.minimum(1.0, np.sqrt(2 * math.log(1 / (1 - CONFIDENCE)) / (len(x) * before)))
+    wealth: Floats = np.cumsum(np.log1p(-bets * (x - mean)))
+    return min(1.0, math.exp(-max(float(wealth.max(initial=0.0)), 0.0)))
+
+
+def _hoeffding_bentkus_p(shares: Sequence[float], mean: float) -> float:
+    n, found = len(shares), float(np.mean(shares))
+    if found >= mean or not 0 < mean < 1:
+        return 1.0
+    divergence = (1 - found) * math.log((1 - found) / (1 - mean)) + (found and found * math.log(found / mean))
+    return min(math.exp(-n * divergence), math.e * float(binom.cdf(math.ceil(n * found), n, mean)))
+
+
+def _inverted(p_value: Callable[[float], float], confidence: float) -> float:
+    """The lowest mean that is refuted, for a p-value that falls as the mean grows."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if p_value(middle) <= 1 - confidence else (middle, high)
+    return high

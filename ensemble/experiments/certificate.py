@@ -1,0 +1,303 @@
+"""At most how much an engine and a policy leave in notes like these: bounds by patient, from annotated notes.
+
+    patients = summed(left_by_patient(gold, engine, policy))     [PatientLeaks(left=(0.0, 0.4), notes=(True,)), ...]
+    bounds_of(patients)                                          Bounds(patients=250, share=(0.002, 0.004), ...)
+    certify(gold, bundle, policy, max_leak=0.01)                 the certificate, with the recall that keeps it
+
+An identifier is a span of the gold notes that the policy changes, or whose label the engine does not have. What is left
+of it is the share of its letters and digits that can still be read; what no submodel proposed is left whole. The units
+are patients, as notes of one patient are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import manifest_digest, read_manifest
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.deidentification.kinds import kind_of
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.engine.options import RECALLS
+from phistack.ensemble.evaluation.bounds import (
+    CONFIDENCE,
+    bernstein_upper,
+    betting_upper,
+    binomial_upper,
+    certified,
+    hoeffding_bentkus_upper,
+    units_needed,
+)
+from phistack.ensemble.evaluation.tables import Table, TableRow, percent
+from phistack.ensemble.tools.progress import progress
+from phistack.ensemble.training.fold_cache import corpus_digest
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError
+from phistack.features.ranges import Range, touching
+
+SCHEMA = "phistack.certificate.v1"
+DIRECT = ("PERSON", "INITIALS", "USERNAME", "RELATIVE", "PHONE", "EMAIL", "URL", "ID")
+"""The kinds of identifiers that point at a person by themselves: names, numbers, contacts."""
+
+_FEWEST = 20
+"""Patients: with fewer, no bound below 14 % is possible."""
+_NO_SECRET = b"no surrogate made with this is ever written"
+_COLUMNS = ("recall", "identifiers", "patients", "share left", "any left", "one left whole", "notes")
+_NOTE = (
+    "In percent, at most so much with {confidence} confidence, for notes drawn as these were; in brackets what was "
+    "found. Share left: the mean share of a patient's identifiers that stays readable. Any left: patients with a "
+    "letter or digit of one left. One left whole: patients with all of one left. Notes: the mean share of a patient's "
+    "notes with any left. Each figure holds by itself; to choose a row, use --max-leak."
+)
+
+
+class Left(NamedTuple):
+    """What is left of an identifier.
+
+    :ivar note: the number of its note.
+    :ivar share: of its letters and digits, in [0, 1].
+    """
+
+    note: int
+    is_direct: bool
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class PatientLeaks:
+    """What is left of a patient's identifiers.
+
+    :param left: of each identifier, the share of its letters and digits that is readable, in [0, 1].
+    :param notes: whether anything is left in each note that has an identifier.
+    """
+
+    left: tuple[float, ...]
+    notes: tuple[bool, ...]
+
+    @property
+    def share(self) -> float:
+        """The mean share left of an identifier."""
+        return sum(self.left) / len(self.left)
+
+    @property
+    def of_notes(self) -> float:
+        """The share of the notes with anything left."""
+        return sum(self.notes) / len(self.notes)
+
+
+Risk = tuple[float, float]
+"""What was found, and its bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Upper bounds of four risks, each with what was found.
+
+    :param share: the mean share of a patient's identifiers that is left.
+    :param anything: patients with anything left; `whole`: with an identifier left whole.
+    :param notes: the mean share of a patient's notes with anything left.
+    :param others: `share` by other inequalities, for comparison.
+    """
+
+    identifiers: int
+    patients: int
+    share: Risk
+    anything: Risk
+    whole: Risk
+    notes: Risk
+    others: Mapping[str, float] = field(default_factory=dict)
+
+
+def left_by_patient(gold: Corpus, engine: Engine, policy: Policy) -> list[list[Left]]:
+    """What an engine and a policy leave of the identifiers of each patient who has some.
+
+    :param gold: notes with all identifiers marked, in any label set.
+    """
+    deidentifier = Deidentifier(policy, engine.label_set, engine.space.settings.language, _NO_SECRET)
+    wanted = [_identifiers(document, deidentifier) for document in gold.documents]
+    by_patient: dict[str, list[Left]] = {}
+    for number, (note, spans, found) in enumerate(
+        zip(gold.documents, wanted, engine.annotate(gold.documents), strict=True)
+    ):
+        changed = {at for start, end in _changed(found, deidentifier) for at in range(start, end)}
+        for span in spans:
+            is_direct = kind_of(span.label, gold.label_set.name) in DIRECT
+            left = Left(number, is_direct, _share_left(note.text, span, changed))
+            by_patient.setdefault(note.group, []).append(left)
+    return [*by_patient.values()]
+
+
+def summed(patients: Iterable[Sequence[Left]], *, direct: bool = False) -> list[PatientLeaks]:
+    """The leaks of each patient who has identifiers, or direct ones."""
+    found = []
+    for patient in patients:
+        left = [one for one in patient if one.is_direct or not direct]
+        notes = {one.note: False for one in left} | {one.note: True for one in left if one.share}
+        if left:
+            found.append(PatientLeaks(tuple(one.share for one in left), tuple(notes.values())))
+    return found
+
+
+def bounds_of(leaks: Sequence[PatientLeaks], confidence: float = CONFIDENCE) -> Bounds:
+    """The bounds; :raises EvaluationError: if there are too few patients."""
+    n = len(leaks)
+    if n < _FEWEST:
+        raise EvaluationError(
+            f"{n} patients have identifiers, and a bound needs {_FEWEST} or more; annotate notes of more patients"
+        )
+    shares, of_notes = [one.share for one in leaks], [one.of_notes for one in leaks]
+    anything, whole = (sum(is_left(one) for one in leaks) for is_left in (_has_any, _has_whole))
+    return Bounds(
+        sum(len(one.left) for one in leaks),
+        n,
+        (sum(shares) / n, betting_upper(shares, confidence)),
+        (anything / n, binomial_upper(anything, n, confidence)),
+        (whole / n, binomial_upper(whole, n, confidence)),
+        (sum(of_notes) / n, betting_upper(of_notes, confidence)),
+        {
+            "empirical Bernstein": bernstein_upper(shares, confidence),
+            "Hoeffding-Bentkus": hoeffding_bentkus_upper(shares, confidence),
+        },
+    )
+
+
+def _has_any(leaks: PatientLeaks) -> bool:
+    return any(leaks.left)
+
+
+def _has_whole(leaks: PatientLeaks) -> bool:
+    return 1.0 in leaks.left
+
+
+def _identifiers(document: Document, deidentifier: Deidentifier) -> list[Span]:
+    """The gold spans with letters or digits that the policy changes, and those of labels that it does not know."""
+    goes, known = touching(_changed(document, deidentifier)), deidentifier.label_set.labels
+    return [
+        span
+        for span in document.spans
+        if (span.label not in known or goes(span.start, span.end))
+        and any(map(str.isalnum, document.text[span.start : span.end]))
+    ]
+
+
+def _changed(document: Document, deidentifier: Deidentifier) -> list[Range]:
+    """What the policy changes of the spans of a note; a year that it keeps is not changed."""
+    result = deidentifier.apply(document, document.spans)
+    return [
+        (r.span.start, r.span.end)
+        for r in result.replacements
+        if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
+    ]
+
+
+def _share_left(text: str, span: Span, changed: set[int]) -> float:
+    read = [at for at in range(span.start, span.end) if text[at].isalnum()]
+    return sum(at not in changed for at in read) / len(read)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What an engine and a policy leave at most, at each choice of recall.
+
+    :param bounds: choice of recall -> `all` and `direct` identifiers -> bounds, from the safest choice on.
+    :param max_leak: the bound that was wished for the mean share left; `None` for no wish.
+    :param allowed: the choices of recall that keep it, all at once, with the confidence; the last leaves most words.
+    """
+
+    bundle: str
+    policy: str
+    corpus: str
+    notes: int
+    date: str
+    confidence: float
+    bounds: Mapping[str, Mapping[str, Bounds]]
+    max_leak: float | None = None
+    allowed: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as JSON; it has no text of a note."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def tables(self) -> list[Table]:
+        """A table of all identifiers, and one of direct ones."""
+        note = _NOTE.format(confidence=f"{self.confidence:.0%}")
+        titles = {"all": "All identifiers", "direct": "Names, numbers and contacts"}
+        rows = {
+            which: [_row(recall, of[which]) for recall, of in self.bounds.items() if which in of] for which in titles
+        }
+        tables = [Table(_COLUMNS, [rows[which]], title) for which, title in titles.items() if rows[which]]
+        return [*tables[:-1], replace(tables[-1], note=note)]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What n allows, and the choice of recall."""
+        n = next(iter(self.bounds.values()))["all"].patients
+        best = percent(binomial_upper(0, n, self.confidence))
+        said = [f"{n:,} patients certify no share of patients below {best} %, even if nothing is left"]
+        if self.max_leak is not None:
+            wish = f"at most {percent(self.max_leak)} % of a patient's identifiers left, on average"
+            said.append(
+                f"{wish}: holds with --recall {self.allowed[-1]}"
+                if self.allowed
+                else f"{wish}: no choice of recall keeps it"
+            )
+        return said
+
+
+def certify(
+    gold: Corpus,
+    bundle: Path,
+    policy: Policy,
+    *,
+    max_leak: float | None = None,
+    confidence: float = CONFIDENCE,
+    recalls: Sequence[str] = RECALLS,
+) -> Certificate:
+    """Measure an engine at each choice of recall on notes that it never saw.
+
+    :param recalls: from the safest to the least safe.
+    :raises EvaluationError: if the engine learned from these notes, if they have too few patients, or if so few
+        patients cannot show `max_leak`, however little is left.
+    """
+    digest = corpus_digest(gold.documents)
+    if digest in map(str, read_manifest(bundle)["trained_on"].values()):
+        raise EvaluationError("the engine learned from these notes; certify it on notes of other patients")
+    n = len({document.group for document in gold.documents if document.spans})
+    if max_leak is not None and binomial_upper(0, n, confidence) > max_leak:
+        raise EvaluationError(
+            f"{n} patients cannot show that at most {percent(max_leak)} % is left, even if nothing is; that takes "
+            f"{units_needed(max_leak, confidence):,} patients or more"
+        )
+    engine = load_bundle(bundle)
+    left = {}
+    with progress("reading the notes", total=len(recalls)) as advance:
+        for recall in recalls:
+            left[recall] = left_by_patient(gold, engine.with_options(recall=recall), policy)
+            advance(recall)
+    bounds = {
+        recall: {
+            name: bounds_of(leaks, confidence)
+            for name, leaks in (("all", summed(patients)), ("direct", summed(patients, direct=True)))
+            if name == "all" or len(leaks) >= _FEWEST
+        }
+        for recall, patients in left.items()
+    }
+    shares = [[one.share for one in summed(patients)] for patients in left.values()]
+    n_allowed = certified(shares, max_leak, confidence) if max_leak is not None else 0
+    date = datetime.now(UTC).date().isoformat()
+    return Certificate(
+        manifest_digest(bundle), policy.digest, digest, len(gold.documents), date, confidence, bounds, max_leak,
+        tuple(recalls[:n_allowed]),
+    )  # fmt: skip
+
+
+def _row(recall: str, bounds: Bounds) -> TableRow:
+    risks = (bounds.share, bounds.anything, bounds.whole, bounds.notes)
+    return [
+        recall, f"{bounds.identifiers:,}", f"{bounds.patients:,}",
+        *(f"{percent(bound)} ({percent(found)})" for found, bound in risks),
+    ]  # fmt: skip

@@ -1,0 +1,90 @@
+"""Bounds of a risk: their values where a formula gives them, and that they hold as often as they say."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from phistack.ensemble.evaluation.bounds import (
+    bernstein_upper,
+    betting_upper,
+    binomial_upper,
+    certified,
+    hoeffding_bentkus_upper,
+    units_needed,
+)
+
+OF_MEANS = (betting_upper, bernstein_upper, hoeffding_bentkus_upper)
+
+
+@pytest.mark.parametrize(("units", "bound"), [(250, 0.0119), (598, 0.005), (59, 0.0495)])
+def test_without_a_leak_the_bound_is_that_of_the_number_of_units(units: int, bound: float) -> None:
+    assert binomial_upper(0, units) == pytest.approx(bound, abs=5e-5)
+    assert binomial_upper(0, units) == pytest.approx(1 - 0.05 ** (1 / units))
+    assert units_needed(binomial_upper(0, units) + 1e-9) == units
+
+
+@pytest.mark.parametrize(("found", "units"), [(0, 20), (3, 20), (19, 20), (50, 1000)])
+def test_the_binomial_bound_is_the_share_at_which_so_few_are_just_improbable(found: int, units: int) -> None:
+    assert binom.cdf(found, units, binomial_upper(found, units)) == pytest.approx(0.05)
+    assert binomial_upper(units, units) == 1.0
+
+
+def drawn(rng: np.random.Generator, units: int) -> tuple[np.ndarray, float]:
+    """Shares of a mixture as leaks have it, most of them none, and their true mean."""
+    leaks = rng.random(units) < 0.06
+    return np.where(leaks, rng.beta(1, 3, units), 0.0), 0.06 * 0.25
+
+
+@pytest.mark.parametrize("upper", OF_MEANS)
+@pytest.mark.parametrize("units", [60, 400])
+def test_the_true_mean_is_above_the_bound_in_at_most_one_of_twenty_draws(
+    upper: Callable[..., float], units: int
+) -> None:
+    rng = np.random.default_rng(1)
+    draws = 200
+    above = sum(mean > upper(shares) for shares, mean in (drawn(rng, units) for _ in range(draws)))
+    # At a rate of exactly 5 %, more than this happens once in a thousand times.
+    assert above <= binom.ppf(0.999, draws, 0.05)
+
+
+def test_the_betting_bound_is_the_lowest_on_average_and_near_the_binomial_one_without_leaks() -> None:
+    rng = np.random.default_rng(2)
+    shares = [drawn(rng, 400)[0] for _ in range(20)]
+    means = [np.mean([upper(one) for one in shares]) for upper in OF_MEANS]
+    assert means[0] == min(means)
+    assert betting_upper([0.0] * 400) < 1.5 * binomial_upper(0, 400)
+
+
+@pytest.mark.parametrize("upper", OF_MEANS)
+def test_a_bound_is_never_below_the_mean_and_nothing_is_known_of_one_unit(upper: Callable[..., float]) -> None:
+    assert upper([1.0] * 50) == pytest.approx(1.0)
+    assert upper([0.0]) > 0.9
+    assert upper([0.5, 0.4, 0.6] * 30) > 0.5
+
+
+def test_the_hoeffding_bentkus_bound_is_refuted_by_both_inequalities() -> None:
+    shares = [0.0] * 95 + [0.5] * 5
+    bound, mean = hoeffding_bentkus_upper(shares), 0.025
+    by_bentkus = math.e * binom.cdf(math.ceil(100 * mean), 100, bound)
+    divergence = mean * math.log(mean / bound) + (1 - mean) * math.log((1 - mean) / (1 - bound))
+    assert min(by_bentkus, math.exp(-100 * divergence)) == pytest.approx(0.05, rel=0.01)
+
+
+def test_operating_points_are_tested_from_the_safest_until_one_fails() -> None:
+    safe, unsafe = [0.0] * 500, [0.0] * 400 + [1.0] * 100
+    assert certified([safe, safe, unsafe, safe], 0.02) == 2
+    assert certified([unsafe, safe], 0.02) == 0
+    assert certified([safe], 0.001) == 0
+
+
+def test_a_choice_among_operating_points_fails_in_at_most_one_of_twenty_draws() -> None:
+    rng = np.random.default_rng(3)
+    draws, wrong = 200, 0
+    for _ in range(draws):
+        units = rng.random(300)
+        points = [(units < risk).astype(float) for risk in (0.005, 0.02, 0.05, 0.06)]
+        wrong += certified(points, 0.0499) > 2
+    assert wrong <= binom.ppf(0.999, draws, 0.05)

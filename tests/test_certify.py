@@ -1,0 +1,136 @@
+"""Certificates: what is left of a patient's identifiers, counted by hand, and what the command says and refuses."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.evaluation.bounds import betting_upper, binomial_upper
+from phistack.ensemble.experiments.certificate import PatientLeaks, bounds_of, certify, left_by_patient, summed
+from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.errors import EvaluationError
+from phistack.features.formats import write_corpus
+from phistack.features.labels import LabelSet
+from tests.fixture_types import Phistack
+
+LABELS = LabelSet.named("i2b2-2014")
+NOTES = synthesize(60, seed=12)
+
+
+class _Finds:
+    """An engine that finds what a regular expression does."""
+
+    label_set = LABELS
+    space = load_bundle(bundle_path("english")).space
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = re.compile(pattern)
+
+    def annotate(self, documents: Any) -> Any:
+        for note in documents:
+            yield note.with_spans(Span(*match.span(), "DOCTOR") for match in self._pattern.finditer(note.text))
+
+
+def note(id: str, text: str, *identifiers: tuple[str, str], patient: str = "") -> Document:
+    spans = (Span(text.index(part), text.index(part) + len(part), label) for part, label in identifiers)
+    return Document(id, text, tuple(sorted(spans)), patient or id)
+
+
+def left(pattern: str, policy: str, *notes: Document, direct: bool = False) -> list[PatientLeaks]:
+    engine: Any = _Finds(pattern)
+    return summed(left_by_patient(Corpus(notes, LABELS), engine, Policy.named(policy)), direct=direct)
+
+
+def test_what_is_not_found_is_left_whole_and_what_is_found_in_part_by_its_letters() -> None:
+    one = note("1", "Dr. Ann Hill saw Bo Reed.", ("Ann Hill", "DOCTOR"), ("Bo Reed", "PATIENT"))
+    assert left("Hill", "tag", one) == [PatientLeaks((3 / 7, 1.0), (True,))]
+    assert left("Ann Hill|Bo Reed", "tag", one) == [PatientLeaks((0.0, 0.0), (False,))]
+
+
+def test_the_units_are_patients_and_notes_without_identifiers_do_not_count() -> None:
+    notes = (
+        note("1", "Ann Hill came.", ("Ann Hill", "PATIENT"), patient="p"),
+        note("2", "Ann again.", ("Ann", "PATIENT"), patient="p"),
+        note("3", "No pain.", patient="p"),
+        note("4", "Well.", patient="q"),
+    )
+    [patient] = left("Ann Hill", "tag", *notes)
+    assert patient == PatientLeaks((0.0, 1.0), (False, True)) and (patient.share, patient.of_notes) == (0.5, 0.5)
+
+
+def test_what_the_policy_keeps_is_no_identifier_and_places_are_not_direct() -> None:
+    one = note("1", "Seen in 2019 in Salem, MRN 4711.", ("2019", "DATE"), ("Salem", "CITY"), ("4711", "MEDICALRECORD"))
+    assert len(left("x", "tag", one)[0].left) == 3
+    assert len(left("x", "safe-harbor", one)[0].left) == 2
+    assert len(left("x", "safe-harbor", one, direct=True)[0].left) == 1
+
+
+def test_bounds_are_those_of_the_patients() -> None:
+    leaks = [PatientLeaks((0.0, 0.0), (False,))] * 80 + [PatientLeaks((0.5, 0.0), (True, False))] * 15
+    leaks += [PatientLeaks((1.0, 0.0), (True,))] * 5
+    bounds = bounds_of(leaks)
+    assert (bounds.identifiers, bounds.patients) == (200, 100)
+    assert bounds.anything == (0.2, binomial_upper(20, 100)) and bounds.whole == (0.05, binomial_upper(5, 100))
+    assert bounds.share == (pytest.approx(0.0625), betting_upper([one.share for one in leaks]))
+    assert bounds.notes[0] == pytest.approx(0.125)
+    assert all(bound >= bounds.share[0] for bound in bounds.others.values())
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certify") / "notes"
+    write_corpus(NOTES, folder, format="brat")
+    return folder
+
+
+def test_the_command_prints_bounds_of_each_choice_of_recall(notes: Path, tmp_path: Path, phistack: Phistack) -> None:
+    out = tmp_path / "certificate.json"
+    shown = phistack(
+        "certify", notes, "--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out
+    )
+    assert shown.returncode == 0 and "Names, numbers and contacts" in shown.stdout
+    assert "certify no share of patients below" in shown.stdout and "holds with --recall" in shown.stdout
+    found = json.loads(out.read_text())
+    assert list(found["bounds"]) == ["everything", "high", "balanced", "precise"]
+    shares = [of["all"]["share"][0] for of in found["bounds"].values()]
+    assert shares == sorted(shares) and found["allowed"][0] == "everything"
+    text = out.read_text()
+    assert not any(d.text[s.start : s.end] in text for d in NOTES.documents for s in d.spans if s.label == "PATIENT")
+
+
+@pytest.mark.parametrize(
+    ("options", "reported"),
+    [
+        (
+            ("--max-leak", "0.001"),
+            "patients cannot show that at most 0.10 % is left, even if nothing is; that takes 2,995",
+        ),
+        (("--policy", "safe"), "no policy named safe"),
+    ],
+)
+def test_what_cannot_be_certified_is_one_sentence(
+    options: tuple[str, ...], reported: str, notes: Path, phistack: Phistack
+) -> None:
+    shown = phistack("certify", notes, "--model", "english", *options)
+    assert shown.returncode != 0 and reported in shown.stderr and not shown.stdout
+
+
+def test_a_bound_needs_patients_and_notes_that_the_engine_did_not_learn_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = replace(NOTES, documents=NOTES.documents[:12])
+    with pytest.raises(EvaluationError, match="a bound needs 20 or more"):
+        certify(few, bundle_path("english"), Policy.named("tag"), recalls=("balanced",))
+    learned = "phistack.ensemble.experiments.certificate.read_manifest"
+    from phistack.ensemble.training.fold_cache import corpus_digest
+
+    monkeypatch.setattr(learned, lambda _: {"trained_on": {"corpus SHA-256": corpus_digest(few.documents)}})
+    with pytest.raises(EvaluationError, match="the engine learned from these notes"):
+        certify(few, bundle_path("english"), Policy.named("tag"))
