@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,19 +11,21 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.certificate import read_certificate
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.evaluation.bounds import betting_upper, binomial_upper
 from phistack.ensemble.experiments.certificate import PatientLeaks, bounds_of, certify, left_by_patient, summed
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import EvaluationError
+from phistack.features.errors import EvaluationError, SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
-NOTES = synthesize(60, seed=12)
+PROGRAM = [sys.executable, "-c", "from phistack.ensemble.command_line.app import main; main()"]
+NOTES = synthesize(50, seed=12)
 
 
 class _Finds:
@@ -90,19 +94,64 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_command_prints_bounds_of_each_choice_of_recall(notes: Path, tmp_path: Path, phistack: Phistack) -> None:
-    out = tmp_path / "certificate.json"
-    shown = phistack(
-        "certify", notes, "--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out
-    )
-    assert shown.returncode == 0 and "Names, numbers and contacts" in shown.stdout
-    assert "certify no share of patients below" in shown.stdout and "holds with --recall" in shown.stdout
-    found = json.loads(out.read_text())
+@pytest.fixture(scope="module")
+def certificate(notes: Path) -> tuple[Path, str]:
+    """The file that the command wrote, and what it said."""
+    out = notes.with_name("certificate.json")
+    options = ("--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out)
+    done = subprocess.run([*PROGRAM, "certify", notes, *options], capture_output=True, text=True, check=True)
+    return out, done.stdout
+
+
+def test_the_command_gives_bounds_of_each_choice_of_recall(certificate: tuple[Path, str]) -> None:
+    out, said = certificate
+    assert "Names, numbers and contacts" in said
+    assert "certify no share of patients below" in said and "holds with --recall" in said
+    text = out.read_text()
+    found = json.loads(text)
     assert list(found["bounds"]) == ["everything", "high", "balanced", "precise"]
     shares = [of["all"]["share"][0] for of in found["bounds"].values()]
     assert shares == sorted(shares) and found["allowed"][0] == "everything"
-    text = out.read_text()
     assert not any(d.text[s.start : s.end] in text for d in NOTES.documents for s in d.spans if s.label == "PATIENT")
+
+
+def test_a_run_repeats_its_certificate_on_the_terminal_in_the_summary_and_in_the_log(
+    certificate: tuple[Path, str], tmp_path: Path, phistack: Phistack
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.txt").write_text("Seen by Dr. Birchwood on 03/04/2021.")
+    options = ("--model", "english", "--policy", "safe-harbor", "--certificate", certificate[0])
+    status, _, said = phistack("deidentify", tmp_path / "in", tmp_path / "out", *options)
+    sentence = re.search(r"certificate: (with 95 % confidence at most \d.*)", said)
+    assert status == 0 and sentence is not None and "patients have one left whole" in sentence[1]
+    for name in ("summary.json", "audit.jsonl"):
+        assert sentence[1] in (tmp_path / "out.run" / name).read_text()
+    assert "Certificate: with 95 % confidence" in (tmp_path / "out.run" / "summary.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "reported"),
+    [
+        (("--model", "english"), "about another policy"),
+        (("--model", "german", "--policy", "safe-harbor"), "about another engine"),
+        (("--policy", "safe-harbor"), "about one engine"),
+    ],
+)
+def test_a_certificate_of_something_else_is_refused(
+    options: tuple[str, ...], reported: str, certificate: tuple[Path, str], tmp_path: Path, phistack: Phistack
+) -> None:
+    (tmp_path / "1.txt").write_text("Seen by Dr. Birchwood.")
+    status, _, said = phistack(
+        "deidentify", tmp_path / "1.txt", tmp_path / "out.txt", *options, "--certificate", certificate[0]
+    )
+    assert status and reported in said and not (tmp_path / "out.txt").exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"schema": "phistack.certificate.v1"}'])
+def test_a_file_that_is_no_certificate_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(content)
+    with pytest.raises(SettingsError, match="is not a certificate"):
+        read_certificate(tmp_path / "c.json")
 
 
 @pytest.mark.parametrize(
@@ -118,8 +167,8 @@ def test_the_command_prints_bounds_of_each_choice_of_recall(notes: Path, tmp_pat
 def test_what_cannot_be_certified_is_one_sentence(
     options: tuple[str, ...], reported: str, notes: Path, phistack: Phistack
 ) -> None:
-    shown = phistack("certify", notes, "--model", "english", *options)
-    assert shown.returncode != 0 and reported in shown.stderr and not shown.stdout
+    status, said, reason = phistack("certify", notes, "--model", "english", *options)
+    assert status and reported in reason and not said
 
 
 def test_a_bound_needs_patients_and_notes_that_the_engine_did_not_learn_from(

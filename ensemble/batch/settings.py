@@ -47,6 +47,7 @@ class RunSettings:
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
     :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
+    :param certified: what a certificate says of the run.
     :param review_lines: whether the review list shows the line of each word.
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
@@ -71,6 +72,7 @@ class RunSettings:
     timeout: float = 60.0
     second_pass: bool = True
     hide_ids: bool = False
+    certified: str = field(default="", kw_only=True)
     review_lines: bool = field(default=False, kw_only=True)
     jobs: int = 1
     cluster: str = ""
@@ -120,6 +122,7 @@ class RunSettings:
             **self.options.recorded,
             "hidden ids": self.hide_ids,
             "review lines": self.review_lines,
+            "certificate": self.certified,
         }
 
 

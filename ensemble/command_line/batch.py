@@ -133,6 +133,9 @@ def deidentify(
     encoding: Annotated[str, option("Encoding of text, brat, CoNLL and CSV files.")] = "utf-8",
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
+    certificate: Annotated[
+        Path | None, option("What phistack certify wrote for this engine and policy; the summary repeats it.")
+    ] = None,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
     review_lines: Annotated[
         bool, option("Show the line of each word in review.tsv, without what was replaced.", "--review-lines")
@@ -147,6 +150,7 @@ def deidentify(
     from phistack.ensemble.batch.commands import key_from, policy_from
     from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
     from phistack.ensemble.batch.settings import read_struck
+    from phistack.ensemble.bundles.certificate import read_certificate
 
     if "-" in (str(source), str(out)):
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
@@ -159,13 +163,20 @@ def deidentify(
     chosen = policy_from(
         policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
     )
+    certified = ""
+    if certificate is not None:
+        if by_language or beside:
+            raise SettingsError("a certificate is about one engine; name that one with --model")
+        certified = read_certificate(certificate).sentence(path, chosen, use.options)
     settings = RunSettings(
         source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
-        review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
+        review_lines=review_lines, certified=certified, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(path)
+    if certified:
+        print(f"certificate: {certified}", file=sys.stderr)
     with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
     warn(notices(summary))

@@ -187,16 +187,18 @@ def certify(
     corpora: CorpusOptions,
 ) -> None:
     """Say at most how much an engine and a policy leave, with confidence, from annotated notes that it never saw."""
+    import msgspec
+
     from phistack.ensemble.batch.commands import policy_from
-    from phistack.ensemble.experiments.certificate import certify
+    from phistack.ensemble.experiments.certificate import certify, sentences_of, tables_of
 
     refuse_taken(*filter(None, (out,)))
     notes = corpora.read(gold)
     say_remarks(notes)
     certificate = certify(notes, model, policy_from(policy), max_leak=max_leak, confidence=confidence)
-    write_figures(out, certificate.to_dict())
-    print_tables(certificate.tables())
-    for sentence in certificate.sentences:
+    write_figures(out, msgspec.to_builtins(certificate))
+    print_tables(tables_of(certificate))
+    for sentence in sentences_of(certificate):
         say(sentence)
 
 

@@ -11,13 +11,14 @@ are patients, as notes of one patient are not independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.certificate import Bounds, Certificate
 from phistack.ensemble.bundles.files import manifest_digest, read_manifest
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.deidentification.kinds import kind_of
@@ -39,7 +40,6 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError
 from phistack.features.ranges import Range, touching
 
-SCHEMA = "phistack.certificate.v1"
 DIRECT = ("PERSON", "INITIALS", "USERNAME", "RELATIVE", "PHONE", "EMAIL", "URL", "ID")
 """The kinds of identifiers that point at a person by themselves: names, numbers, contacts."""
 
@@ -89,29 +89,6 @@ class PatientLeaks:
         return sum(self.notes) / len(self.notes)
 
 
-Risk = tuple[float, float]
-"""What was found, and its bound."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Upper bounds of four risks, each with what was found.
-
-    :param share: the mean share of a patient's identifiers that is left.
-    :param anything: patients with anything left; `whole`: with an identifier left whole.
-    :param notes: the mean share of a patient's notes with anything left.
-    :param others: `share` by other inequalities, for comparison.
-    """
-
-    identifiers: int
-    patients: int
-    share: Risk
-    anything: Risk
-    whole: Risk
-    notes: Risk
-    others: Mapping[str, float] = field(default_factory=dict)
-
-
 def left_by_patient(gold: Corpus, engine: Engine, policy: Policy) -> list[list[Left]]:
     """What an engine and a policy leave of the identifiers of each patient who has some.
 
@@ -152,13 +129,13 @@ def bounds_of(leaks: Sequence[PatientLeaks], confidence: float = CONFIDENCE) -> 
     shares, of_notes = [one.share for one in leaks], [one.of_notes for one in leaks]
     anything, whole = (sum(is_left(one) for one in leaks) for is_left in (_has_any, _has_whole))
     return Bounds(
-        sum(len(one.left) for one in leaks),
-        n,
-        (sum(shares) / n, betting_upper(shares, confidence)),
-        (anything / n, binomial_upper(anything, n, confidence)),
-        (whole / n, binomial_upper(whole, n, confidence)),
-        (sum(of_notes) / n, betting_upper(of_notes, confidence)),
-        {
+        identifiers=sum(len(one.left) for one in leaks),
+        patients=n,
+        share=(sum(shares) / n, betting_upper(shares, confidence)),
+        anything=(anything / n, binomial_upper(anything, n, confidence)),
+        whole=(whole / n, binomial_upper(whole, n, confidence)),
+        notes=(sum(of_notes) / n, betting_upper(of_notes, confidence)),
+        others={
             "empirical Bernstein": bernstein_upper(shares, confidence),
             "Hoeffding-Bentkus": hoeffding_bentkus_upper(shares, confidence),
         },
@@ -197,55 +174,6 @@ def _changed(document: Document, deidentifier: Deidentifier) -> list[Range]:
 def _share_left(text: str, span: Span, changed: set[int]) -> float:
     read = [at for at in range(span.start, span.end) if text[at].isalnum()]
     return sum(at not in changed for at in read) / len(read)
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """What an engine and a policy leave at most, at each choice of recall.
-
-    :param bounds: choice of recall -> `all` and `direct` identifiers -> bounds, from the safest choice on.
-    :param max_leak: the bound that was wished for the mean share left; `None` for no wish.
-    :param allowed: the choices of recall that keep it, all at once, with the confidence; the last leaves most words.
-    """
-
-    bundle: str
-    policy: str
-    corpus: str
-    notes: int
-    date: str
-    confidence: float
-    bounds: Mapping[str, Mapping[str, Bounds]]
-    max_leak: float | None = None
-    allowed: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The certificate as JSON; it has no text of a note."""
-        return {"schema": SCHEMA, **asdict(self)}
-
-    def tables(self) -> list[Table]:
-        """A table of all identifiers, and one of direct ones."""
-        note = _NOTE.format(confidence=f"{self.confidence:.0%}")
-        titles = {"all": "All identifiers", "direct": "Names, numbers and contacts"}
-        rows = {
-            which: [_row(recall, of[which]) for recall, of in self.bounds.items() if which in of] for which in titles
-        }
-        tables = [Table(_COLUMNS, [rows[which]], title) for which, title in titles.items() if rows[which]]
-        return [*tables[:-1], replace(tables[-1], note=note)]
-
-    @property
-    def sentences(self) -> list[str]:
-        """What n allows, and the choice of recall."""
-        n = next(iter(self.bounds.values()))["all"].patients
-        best = percent(binomial_upper(0, n, self.confidence))
-        said = [f"{n:,} patients certify no share of patients below {best} %, even if nothing is left"]
-        if self.max_leak is not None:
-            wish = f"at most {percent(self.max_leak)} % of a patient's identifiers left, on average"
-            said.append(
-                f"{wish}: holds with --recall {self.allowed[-1]}"
-                if self.allowed
-                else f"{wish}: no choice of recall keeps it"
-            )
-        return said
 
 
 def certify(
@@ -290,9 +218,42 @@ def certify(
     n_allowed = certified(shares, max_leak, confidence) if max_leak is not None else 0
     date = datetime.now(UTC).date().isoformat()
     return Certificate(
-        manifest_digest(bundle), policy.digest, digest, len(gold.documents), date, confidence, bounds, max_leak,
-        tuple(recalls[:n_allowed]),
-    )  # fmt: skip
+        bundle=manifest_digest(bundle),
+        policy=policy.digest,
+        corpus=digest,
+        notes=len(gold.documents),
+        date=date,
+        confidence=confidence,
+        bounds=bounds,
+        max_leak=max_leak,
+        allowed=tuple(recalls[:n_allowed]),
+    )
+
+
+def tables_of(certificate: Certificate) -> list[Table]:
+    """A table of all identifiers, and one of direct ones."""
+    note = _NOTE.format(confidence=f"{certificate.confidence:.0%}")
+    titles = {"all": "All identifiers", "direct": "Names, numbers and contacts"}
+    rows = {
+        which: [_row(recall, of[which]) for recall, of in certificate.bounds.items() if which in of] for which in titles
+    }
+    tables = [Table(_COLUMNS, [rows[which]], title) for which, title in titles.items() if rows[which]]
+    return [*tables[:-1], replace(tables[-1], note=note)]
+
+
+def sentences_of(certificate: Certificate) -> list[str]:
+    """What n allows, and the choice of recall."""
+    n = next(iter(certificate.bounds.values()))["all"].patients
+    best = percent(binomial_upper(0, n, certificate.confidence))
+    said = [f"{n:,} patients certify no share of patients below {best} %, even if nothing is left"]
+    if certificate.max_leak is not None:
+        wish = f"at most {percent(certificate.max_leak)} % of a patient's identifiers left, on average"
+        said.append(
+            f"{wish}: holds with --recall {certificate.allowed[-1]}"
+            if certificate.allowed
+            else f"{wish}: no choice of recall keeps it"
+        )
+    return said
 
 
 def _row(recall: str, bounds: Bounds) -> TableRow:

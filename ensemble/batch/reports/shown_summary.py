@@ -178,8 +178,10 @@ def render_page(summary: Summary, output: Path) -> str:
     """
     first, *others, found = statements(summary, output)
     used = summary.by_engine or summary.engines
-    engines = [f"{name}: {known}" for name, known in summary.engines.items() if name in used]
-    said = [f"On {summary.begun_on}, {first}", *map(_sentence, [*others, *(f"engine {known}" for known in engines)])]
+    engines = [f"engine {name}: {known}" for name, known in summary.engines.items() if name in used]
+    if certified := summary.settings.get("certificate"):
+        engines.append(f"certificate: {certified}")
+    said = [f"On {summary.begun_on}, {first}", *map(_sentence, [*others, *engines])]
     held = [f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)]
     tables = [(_sentence(KEYS[name]), meaning, getattr(summary, name)) for name, meaning in _TABLES.items()]
     totals = {KEYS.get(name, name): getattr(summary, name) for name in _TOTALS}
