@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -49,7 +48,7 @@ def main() -> None:
     parser.add_argument("--patients", type=int, nargs="+", default=[60, 250])
     parser.add_argument("--policy", default="safe-harbor")
     arguments = parser.parse_args()
-    engine = load_bundle(bundle_path(Path(arguments.engine)))
+    engine = load_bundle(bundle_path(arguments.engine))
     gold = synthesize(arguments.notes, seed=90_001, language=engine.space.settings.language)
     leaks = summed(left_by_patient(gold, engine, Policy.named(arguments.policy)))
     rows = [row for n in arguments.patients for row in _rows(leaks, n, arguments.divisions)]
