@@ -27,7 +27,7 @@ from phistack.ensemble.evaluation.resampling import wilson
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 from phistack.ensemble.experiments.certificate import PatientLeaks, left_by_patient, summed
 from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.features.arrays import Floats
+from phistack.features.arrays import Floats, Integers
 
 _MEANS: dict[str, Callable[[Sequence[float]], float]] = {
     "share left, betting": betting_upper,
@@ -71,7 +71,7 @@ def _rows(leaks: Sequence[PatientLeaks], n: int, divisions: int) -> list[TableRo
 
 
 def _row(
-    name: str, values: Floats, bound: Callable[[Sequence[float]], float], n: int, orders: Sequence[Floats]
+    name: str, values: Floats, bound: Callable[[Sequence[float]], float], n: int, orders: Sequence[Integers]
 ) -> TableRow:
     bounds = [bound(values[order[:n]].tolist()) for order in orders]
     true = [float(values[order[n:]].mean()) for order in orders]

@@ -46,7 +46,7 @@ DIRECT = ("PERSON", "INITIALS", "USERNAME", "RELATIVE", "PHONE", "EMAIL", "URL",
 _FEWEST = 20
 """Patients: with fewer, no bound below 14 % is possible."""
 _NO_SECRET = b"no surrogate made with this is ever written"
-_COLUMNS = ("recall", "identifiers", "patients", "share left", "any left", "one left whole", "notes")
+_COLUMNS = ("recall", "share left", "any left", "one left whole", "notes")
 _NOTE = (
     "In percent, at most so much with {confidence} confidence, for notes drawn as these were; in brackets what was "
     "found. Share left: the mean share of a patient's identifiers that stays readable. Any left: patients with a "
@@ -231,13 +231,15 @@ def certify(
 
 
 def tables_of(certificate: Certificate) -> list[Table]:
-    """A table of all identifiers, and one of direct ones."""
+    """A table of all identifiers, and one of direct ones if enough patients have some."""
+    tables = []
+    for which, title in (("all", "All identifiers"), ("direct", "Names, numbers and contacts")):
+        found = {recall: of[which] for recall, of in certificate.bounds.items() if which in of}
+        if found:
+            n = next(iter(found.values()))
+            title = f"{title}: {n.identifiers:,} of {n.patients:,} patients"
+            tables.append(Table(_COLUMNS, [[_row(*one) for one in found.items()]], title))
     note = _NOTE.format(confidence=f"{certificate.confidence:.0%}")
-    titles = {"all": "All identifiers", "direct": "Names, numbers and contacts"}
-    rows = {
-        which: [_row(recall, of[which]) for recall, of in certificate.bounds.items() if which in of] for which in titles
-    }
-    tables = [Table(_COLUMNS, [rows[which]], title) for which, title in titles.items() if rows[which]]
     return [*tables[:-1], replace(tables[-1], note=note)]
 
 
@@ -258,7 +260,4 @@ def sentences_of(certificate: Certificate) -> list[str]:
 
 def _row(recall: str, bounds: Bounds) -> TableRow:
     risks = (bounds.share, bounds.anything, bounds.whole, bounds.notes)
-    return [
-        recall, f"{bounds.identifiers:,}", f"{bounds.patients:,}",
-        *(f"{percent(bound)} ({percent(found)})" for found, bound in risks),
-    ]  # fmt: skip
+    return [recall, *(f"{percent(bound)} ({percent(found)})" for found, bound in risks)]
