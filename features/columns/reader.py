@@ -17,7 +17,7 @@ from phistack.features.columns.layout import Layout
 from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
 from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
 from phistack.features.columns.settings import OF_THE_TOKEN, FeatureSettings
-from phistack.features.columns.taggers import Annotator, annotators_of
+from phistack.features.columns.taggers import annotator_of
 from phistack.features.columns.vocabulary import Distinct, Vocabulary
 from phistack.features.columns.word_columns import LOWER, STEM, is_word_column, word_column
 from phistack.features.errors import BundleError, SettingsError
@@ -82,7 +82,8 @@ class ColumnReader:
     ) -> None:
         self._settings, self._vocabularies, self._gazetteers = settings, vocabularies, gazetteers
         self._representations = representations or Representations()
-        self._annotators: tuple[Annotator, ...] = annotators_of(settings.pos, settings.ner)
+        given = {"pos": settings.pos, "ner": settings.ner}
+        self._annotators = {column: annotator_of(column, setting) for column, setting in given.items() if setting}
         self.words = WordIds(settings.language, vocabularies, stems)
 
     def read(self, name: str, layout: Layout) -> Integers32:
@@ -104,9 +105,8 @@ class ColumnReader:
             column = installed_column(name)
             column = column.of(self._settings.language) if isinstance(column, LanguageColumn) else column
             return column.ids(name, layout, vocabulary)
-        annotator = next(annotator for annotator in self._annotators if annotator.column == name)
         tags = Distinct()
-        codes = tags.numbers(annotator.tags(layout.words, layout.sentences))
+        codes = tags.numbers(self._annotators[name].tags(layout.words, layout.sentences))
         return vocabulary.ids(codes, tags.strings)
 
 
