@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats
-from phistack.features.columns.lines import line_bounds, lines_touched, tokens_touched
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds, lines_touched, tokens_touched
 from phistack.features.documents import Span
 from phistack.features.errors import PackageError, SettingsError, did_you_mean
 from phistack.features.saved_files import SavedFiles, same_type
@@ -38,7 +37,7 @@ KIND = "kind"
 
 
 LineMask = NDArray[np.bool_]
-"""Some lines of a note, as a mask of those of `features.columns.lines.line_bounds`: `(n_lines,)`."""
+"""Some lines of a note, as a mask of those of `features.columns.table.line_bounds`: `(n_lines,)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers, Integers32
-from phistack.features.columns.lines import line_starts
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_starts
 from phistack.features.errors import SettingsError
 from phistack.tbed.templates import TAG
 

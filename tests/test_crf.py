@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
@@ -26,7 +25,7 @@ from phistack.submodels.base import Submodel, submodel_class
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lattice import Lattice
 from phistack.submodels.crf import emissions as crf_emissions
-from phistack.submodels.crf.crfsuite_file import read_weights
+from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import TEMPLATES, Crosses, usable

@@ -18,9 +18,8 @@ from phistack.ensemble.training.language_models import learn_language_models, se
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.character_models import CharacterModels, model_shapes
-from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.documents import Document
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.formats import write_corpus

@@ -20,6 +20,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import (
     ANY_SET,
+    VALIDATORS,
     Pattern,
     format_patterns,
     parse_patterns,
@@ -28,7 +29,6 @@ from phistack.submodels.regex.pattern_files import (
 )
 from phistack.submodels.regex.scanner import Scanner
 from phistack.submodels.regex.submodel import RegexSubmodel
-from phistack.submodels.regex.validators import VALIDATORS
 
 PATTERN_FOLDER = resources.files("phistack.submodels.regex") / "patterns"
 FILES = sorted(entry.name.removesuffix(".toml") for entry in PATTERN_FOLDER.iterdir())

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from phistack.submodels.regex.openings import ANYTHING, openings
 from phistack.submodels.regex.pattern_files import Pattern, shipped_patterns
-from phistack.submodels.regex.scanner import Scanner
+from phistack.submodels.regex.scanner import ANYTHING, Scanner, openings
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("de", "en", "es", "fr", "nl", "sv")
@@ -111,10 +110,10 @@ def test_the_sign_that_all_matches_have() -> None:
 
 
 def test_pythons_private_parser_is_used_in_one_file() -> None:
-    """Where this test or those above fail after an update of Python, `submodels/regex/openings.py` has to follow."""
+    """Where this test or those above fail after an update of Python, `submodels/regex/scanner.py` has to follow."""
     sources = [path for name in ("features", "tbed", "submodels", "ensemble") for path in (ROOT / name).rglob("*.py")]
     using = [path.relative_to(ROOT) for path in sources if "re._parser" in path.read_text(encoding="utf-8")]
-    assert list(map(str, using)) == ["submodels/regex/openings.py"]
+    assert list(map(str, using)) == ["submodels/regex/scanner.py"]
 
 
 def test_no_texts_and_no_patterns() -> None:

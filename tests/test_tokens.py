@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.features.errors import SettingsError
-from phistack.features.sentences import count_sentences, sentence_starts
-from phistack.features.tokens import TOKENISERS, BytePairs, Tokeniser, camel_case_pieces, capital_pieces
+from phistack.features.tokens import (
+    TOKENISERS,
+    BytePairs,
+    Tokeniser,
+    camel_case_pieces,
+    capital_pieces,
+    count_sentences,
+    sentence_starts,
+)
 
 TEXTS = st.text(
     st.one_of(

@@ -135,7 +135,7 @@ def test_the_crf_sums_the_weights_of_pieces_and_their_words() -> None:
     tables = FITTED[1].tables(NOTES)
     crf.fit(tables)
     read = crf.crosses_.read(tables)
-    from phistack.submodels.crf.crfsuite_file import read_weights
+    from phistack.submodels.crf.crfsuite import read_weights
 
     weights = read_weights(crf.model_)
     rows = {name: row for row, name in zip(weights.state, weights.attributes, strict=True)}
@@ -175,7 +175,7 @@ def test_where_no_word_is_cut_windows_of_words_are_windows_of_tokens() -> None:
 
 def test_the_crf_weighs_windows_of_words_as_it_learned_them(tmp_path: Path) -> None:
     from phistack.features.saved_files import SavedFiles
-    from phistack.submodels.crf.crfsuite_file import read_weights
+    from phistack.submodels.crf.crfsuite import read_weights
 
     tables = FITTED[1].tables(NOTES)
     crf = CrfSubmodel(templates=WINDOWS, min_count=1, whole_words=True).fit(tables)

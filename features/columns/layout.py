@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Integers32
 from phistack.features.columns.vocabulary import Coded, Distinct
 from phistack.features.columns.word_columns import NONE
-from phistack.features.sentences import cut_long, sentence_starts
-from phistack.features.tokens import Tokeniser, TokenOffsets, offsets_of
+from phistack.features.tokens import Tokeniser, TokenOffsets, cut_long, offsets_of, sentence_starts
 
 LINE_END = 3
 """The value of `Layout.space` before the first token of a line."""
@@ -86,7 +85,7 @@ class Layout:
         abbreviations: frozenset[str] = frozenset(),
         known: Known | None = None,
     ) -> Layout:
-        """Cut notes into tokens and sentences; see `features.tokens` and `features.sentences`."""
+        """Cut notes into tokens and sentences; see `features.tokens` and `features.tokens`."""
         tokeniser, known = tokeniser or Tokeniser(), known or Known()
         cuts = list(map(tokeniser.cut, texts))
         if not tokeniser.keeps_words:

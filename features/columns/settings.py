@@ -66,7 +66,7 @@ class FeatureSettings:
         `installed` chooses an installed tagger of the language.
     :param ner: general named-entity column, likewise.
     :param extra: names of optional columns, ours or of other packages; see `features.columns.installed`.
-    :param vectors: a file of word vectors; see `features.word_vectors`. Empty for none.
+    :param vectors: a file of word vectors; see `features.columns.representations`. Empty for none.
     :param vector_clusters: number of k-means clusters of the vectors, for the column `vector_cluster`.
     :param clusters: a file of Brown clusters, whose prefixes are columns; empty for none.
     :param further_words: number of words from the front of both files to keep besides those of the training notes.

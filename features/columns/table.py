@@ -5,6 +5,7 @@
     tables[0].column("key")                  (n_tokens,) integers
     space.values("key")[3]                   the value with the id 3 in the column "key"
     space.tables(unseen_documents)           a value unseen in training has the id 0
+    line_bounds(tables[0])                   [0, 12, 31]: tokens 0 to 11 are one sequence of lines, 12 to 30 the other
 
 All submodels read the same tables. A column is computed when it is first read, for a batch of notes at once.
 
@@ -17,13 +18,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from phistack.features.arrays import Integers32
+from phistack.features.arrays import Integers, Integers32
 from phistack.features.character_models import CharacterModels
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.columns.layout import Known, Layout
@@ -33,12 +34,11 @@ from phistack.features.columns.settings import FeatureSettings, lines_end_senten
 from phistack.features.columns.taggers import refuse_other_languages
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form
-from phistack.features.documents import Document
+from phistack.features.documents import Document, Span
 from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.sentences import learned_abbreviations
 from phistack.features.tags import encode
-from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets
+from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets, learned_abbreviations
 from phistack.features.writing import write_json
 
 _NOTES_AT_ONCE = 64
@@ -254,3 +254,43 @@ class FeatureSpace:
                 space.settings, space.vocabularies_, space.gazetteers_, stems, space.representations_
             )
         return space
+
+
+_LONGEST = 1_000
+"""The most tokens of a sequence; longer lines are cut at the ends of sentences, as only sequences are processed in
+parallel."""
+
+
+def line_starts(table: FeatureTable) -> Integers32:
+    """The first tokens of those sentences that open a line, of shape `(n_lines,)`."""
+    layout, firsts = table.batch.layout, table.sentences[:-1]
+    starts: Integers32 = firsts[layout.opens_line[layout.bounds[table.number] + firsts]]
+    return starts
+
+
+def line_bounds(table: FeatureTable) -> Integers32:
+    """The bounds of sequences, of shape `(n_sequences + 1,)`: sentences of one line, joined up to 1,000 tokens.
+
+    An abbreviation within an address is easily taken for the end of a sentence, so a sequence model reads whole lines.
+    """
+    opens_line = set(line_starts(table).tolist())
+    bounds = table.sentences[:1].tolist()
+    for begin, end in pairwise(table.sentences[1:].tolist()):
+        if begin in opens_line or end - bounds[-1] > _LONGEST:
+            bounds.append(begin)
+    return np.array([*bounds, *table.sentences[1:][-1:]], dtype=np.int32)
+
+
+def tokens_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
+    """The first token of each span and the token after its last, each of shape `(n_spans,)`."""
+    starts, ends = table.offsets
+    first = ends.searchsorted([span.start for span in spans], side="right")
+    return first, np.maximum(starts.searchsorted([span.end for span in spans]), first)
+
+
+def lines_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
+    """The first line of each span, as in `line_bounds`, and the line after its last, each `(n_spans,)`."""
+    first, last = tokens_touched(table, spans)
+    starts = line_bounds(table)[:-1]
+    begin = np.maximum(starts.searchsorted(first, side="right") - 1, 0)
+    return begin, np.maximum(starts.searchsorted(last), begin)

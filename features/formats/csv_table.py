@@ -21,8 +21,7 @@ from typing import NamedTuple
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 from phistack.features.formats.columns import SPANS, record_of
-from phistack.features.formats.format import Format, LineTable, Parsed, Pieces, Record, read_table, sha256
-from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.format import Format, LineTable, NoteFile, Parsed, Pieces, Record, read_table, sha256
 from phistack.features.formats.spans import encode_all, encode_text
 from phistack.features.labels import LabelSet
 

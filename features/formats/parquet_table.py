@@ -21,8 +21,7 @@ from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, need
 from phistack.features.files import STANDARD_INPUT
 from phistack.features.formats.columns import SPANS, record_of
-from phistack.features.formats.format import Format, Pieces, Record, Rewritten, Table, read_table, sha256
-from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.format import Format, NoteFile, Pieces, Record, Rewritten, Table, read_table, sha256
 from phistack.features.formats.spans import encode_all, encode_text
 from phistack.features.labels import LabelSet
 

@@ -23,9 +23,9 @@ from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import new_submodel
 from phistack.submodels.blstm.optimisers import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.crf.crfsuite import parameters
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import named_crosses, read_crosses
-from phistack.submodels.crf.training import parameters
 from phistack.submodels.regex.pattern_files import parse_patterns
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.submodel import TbedSubmodel
