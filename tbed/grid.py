@@ -65,7 +65,8 @@ class TokenGrid:
     :param after: number of tokens of the sentence after each place, of shape `(n_places,)`; -1 where empty.
     :param lengths: the number of tokens of each note.
     :param reach: the number of empty places between sentences.
-    :param by_value: column -> the places of each value; empty unless `indexed`.
+    :param by_value: column -> all places by value and then by place, `(n_places,)`, and where each value begins in
+        that order, then the number of places, `(n_values + 1,)`; empty unless `indexed`.
     """
 
     columns: dict[str, Integers32] = field(repr=False)
@@ -75,7 +76,7 @@ class TokenGrid:
     after: Integers32 = field(repr=False)
     lengths: tuple[int, ...] = field(repr=False)
     reach: int
-    by_value: Mapping[str, PlacesByValue] = field(default_factory=dict, repr=False)
+    by_value: Mapping[str, tuple[Integers, Integers]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -94,7 +95,8 @@ class TokenGrid:
         sentence = np.repeat(np.arange(len(firsts)), lengths)
         places, n_places = tokens + reach * (sentence + 1), len(tokens) + reach * (len(firsts) + 1)
         before = tokens - firsts[sentence]
-        ids = {name: _ids(tables, name) for name in columns}
+        none = np.zeros(0, dtype=np.int32)
+        ids = {name: np.concatenate([none, *(table.column(name) for table in tables)]) for name in columns}
         edges = {name: len(tables[0].space.values(name)) if tables else 1 for name in ids}
         return cls(
             {name: _spread(ids[name], places, n_places, edge) for name, edge in edges.items()},
@@ -111,8 +113,11 @@ class TokenGrid:
 
     def indexed(self) -> TokenGrid:
         """The same with each column sorted once, which makes `where` fast for thousands of rules."""
-        edges = self.edges.items()
-        return replace(self, by_value={name: PlacesByValue.of(self.columns[name], edge + 1) for name, edge in edges})
+        by_value = {}
+        for name, column in self.columns.items():
+            counts = np.bincount(column, minlength=self.edges[name] + 1)
+            by_value[name] = np.argsort(column, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+        return replace(self, by_value=by_value)
 
     def laid_out(self, values: NDArray[np.generic], edge: int) -> Integers32:
         """Values of tokens, `(n_tokens,)`, as values of places, `(n_places,)`, with `edge` in the empty ones."""
@@ -149,38 +154,21 @@ class TokenGrid:
     def _most_places(self, condition: Condition) -> int:
         """An upper bound of the places that meet a condition; 0 for all without an index."""
         column, offsets, value = condition
-        return len(offsets) * len(self.by_value[column].places(value)) if self.by_value else 0
+        return len(offsets) * len(self._with_value(column, value)) if self.by_value else 0
+
+    def _with_value(self, column: str, value: int) -> Integers:
+        if not self.by_value:
+            return np.flatnonzero(self.columns[column] == value)
+        places, begins = self.by_value[column]
+        return places[begins[value] : begins[value + 1]]
 
     def _holding(self, condition: Condition) -> Integers:
         column, offsets, value = condition
-        known = self.by_value.get(column)
-        hits = np.flatnonzero(self.columns[column] == value) if known is None else known.places(value)
+        hits = self._with_value(column, value)
         # (n_found,) sorted: a place may meet the condition at several of its offsets. Empty places may match too.
         found = hits - offsets[0] if len(offsets) == 1 else np.unique(np.concatenate([hits - o for o in offsets]))
         inside = found[(found >= 0) & (found < len(self.before))]
         return inside[self.before[inside] >= 0]
-
-
-@dataclass(frozen=True, slots=True)
-class PlacesByValue:
-    """The places of each value of a column.
-
-    :param order: all places, by value and then by place, of shape `(n_places,)`.
-    :param begins: where each value begins in that order, then the number of places; of shape `(n_values + 1,)`.
-    """
-
-    order: Integers = field(repr=False)
-    begins: Integers = field(repr=False)
-
-    @classmethod
-    def of(cls, column: Integers32, n_values: int) -> PlacesByValue:
-        """Sort the places of a column with values below `n_values`."""
-        counts = np.bincount(column, minlength=n_values)
-        return cls(np.argsort(column, kind="stable"), np.concatenate([[0], np.cumsum(counts)]))
-
-    def places(self, value: int) -> Integers:
-        """Those with a value, in order."""
-        return self.order[self.begins[value] : self.begins[value + 1]]
 
 
 def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> Integers:
@@ -200,11 +188,6 @@ _STRETCHES: dict[str, Callable[[FeatureTable], Integers32]] = {
 
 STRETCHES = tuple(_STRETCHES)
 """The stretches within which tokens are neighbours; a line is the sentences that share a line."""
-
-
-def _ids(tables: Sequence[FeatureTable], column: str) -> Integers32:
-    """A column of all notes, of shape `(n_tokens,)`."""
-    return np.concatenate([np.zeros(0, dtype=np.int32), *(table.column(column) for table in tables)])
 
 
 def _spread(values: NDArray[Any], places: Integers, n_places: int, edge: int) -> Integers32:

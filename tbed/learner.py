@@ -29,6 +29,8 @@ from phistack.tbed.rules import Rule
 from phistack.tbed.search import LearnerSettings, RuleSearch, Tagging
 
 _LOG = logging.getLogger("phistack")
+_PATIENCE = 50
+"""After so many rules without a new minimum of errors in held-out notes learning stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def learn(notes: Notes, settings: LearnerSettings, *, held_out: Notes | None = N
         report(None, f"{len(rules)} rules{' tried' if trial else ''}, {errors[-1]} of {errors[0]} errors left")
         if trial:
             held_out_errors.append(trial.apply_elsewhere(*found))
-            if len(held_out_errors) - _best(held_out_errors) > settings.patience:
+            if len(held_out_errors) - _best(held_out_errors) > _PATIENCE:
                 break
         if len(rules) % 50 == 0:
             _LOG.info("tbed: %d rules, the last gained %d, %d errors left", len(rules), rules[-1].gain, errors[-1])

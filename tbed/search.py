@@ -27,7 +27,7 @@ from phistack.tbed.templates import TAG, Atom, RuleTemplate
 BestRule = tuple[list[Condition], int, int]
 """Conditions, the tag before and the tag after, all as ids."""
 
-_LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1, "patience": 1}
+_LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ class LearnerSettings:
     :param min_groups: a rule must correct tokens in the notes of this many patients, or of all if there are fewer.
     :param edges: whether conditions may match positions beyond the sentence; NLTK's cannot.
     :param within: which neighbours a token has: those of its `sentence`, `line` or `note`.
-    :param patience: with held-out notes, stop after this many rules without a new minimum of errors there.
     :raises SettingsError: for settings that cannot work.
     """
 
@@ -50,7 +49,6 @@ class LearnerSettings:
     min_groups: int = 1
     edges: bool = True
     within: str = "sentence"
-    patience: int = 50
 
     def __post_init__(self) -> None:
         if not self.templates:

@@ -11,7 +11,7 @@ own changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,17 +49,13 @@ class Tagger:
         """
         ids: dict[str, int] = {}
         starting = flat_tags(tables, initial, ids)
-        application = _Application(self.rules, tables, starting, ids, self.within)
-        changed_by = np.zeros(len(application.grid), dtype=np.int32)
-        for number, places, after in application:
-            application.tags[places] = after
+        grid, tags = _laid_out(self.rules, tables, starting, ids, self.within)
+        changed_by = np.zeros(len(grid), dtype=np.int32)
+        for number, places in _applied(self.rules, tables, grid, tags, ids):
             changed_by[places] = number
         names = np.array(list(ids), dtype=object)
-        split = application.grid.split
-        return [
-            Tagged(names[tags].tolist(), changes.tolist())
-            for tags, changes in zip(split(application.tags), split(changed_by), strict=True)
-        ]
+        of_notes = zip(grid.split(tags), grid.split(changed_by), strict=True)
+        return [Tagged(names[own].tolist(), changes.tolist()) for own, changes in of_notes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,63 +88,59 @@ def score_rules(rules: Sequence[Rule], notes: Notes, *, within: str = "sentence"
     ids: dict[str, int] = {}
     gold_tags = flat_tags(notes.tables, notes.gold, ids)
     initial = flat_tags(notes.tables, notes.initial, ids)
-    application = _Application(rules, notes.tables, initial, ids, within)
-    gold = application.grid.laid_out(gold_tags, len(ids))
+    grid, tags = _laid_out(rules, notes.tables, initial, ids, within)
+    gold = grid.laid_out(gold_tags, len(ids))
     scores = [RuleScore(number) for number in range(1, len(rules) + 1)]
-    for number, places, after in application:
-        before = application.tags[places]
-        corrected, broken = int((gold[places] == after).sum()), int((gold[places] == before).sum())
+    for number, places in _applied(rules, notes.tables, grid, tags, ids):
+        rule = rules[number - 1]
+        corrected, broken = (int((gold[places] == ids[tag]).sum()) for tag in (rule.after, rule.before))
         scores[number - 1] = RuleScore(number, corrected, broken, len(places) - corrected - broken)
-        application.tags[places] = after
     return scores
 
 
-class _Application:
-    """One run of rules over a grid; iterating gives (number of the rule, places, id of the new tag).
-
-    The caller changes `tags` at these places before the next step.
+def _laid_out(
+    rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Integers32, ids: dict[str, int], within: str
+) -> tuple[TokenGrid, Integers32]:
+    """The grid that rules read, and the tags of its places.
 
     :param tags: ids of the initial tags, of shape `(n_tokens,)`.
     :param ids: tag -> id; the tags of the rules are added.
     """
+    columns: frozenset[str] = frozenset().union(*(rule.columns for rule in rules))
+    grid = TokenGrid.of(tables, sorted(columns), max((rule.reach for rule in rules), default=0), within=within)
+    for rule in rules:
+        ids.setdefault(rule.before, len(ids))
+        ids.setdefault(rule.after, len(ids))
+    return grid, grid.laid_out(tags, len(ids))
 
-    def __init__(
-        self, rules: Sequence[Rule], tables: Sequence[FeatureTable], tags: Integers32, ids: dict[str, int], within: str
-    ) -> None:
-        self.rules = rules
-        columns: frozenset[str] = frozenset().union(*(rule.columns for rule in rules))
-        reach = max((rule.reach for rule in rules), default=0)
-        self.grid = TokenGrid.of(tables, sorted(columns), reach, within=within)
-        for rule in rules:
-            ids.setdefault(rule.before, len(ids))
-            ids.setdefault(rule.after, len(ids))
-        self.ids = ids
-        self._edge = len(ids)
-        self.tags = self.grid.laid_out(tags, self._edge)
-        self._tables = tables
 
-    def __iter__(self) -> Iterator[tuple[int, Integers, int]]:
-        present = set(np.unique(self.tags).tolist())
-        for number, rule in enumerate(self.rules, 1):
-            before, after = self.ids[rule.before], self.ids[rule.after]
-            conditions = None if rule.off or before not in present else self._conditions(rule)
-            if conditions is not None:
-                places = self.grid.where(conditions, self.tags, before)
-                if len(places):
-                    present.add(after)
-                    yield number, places, after
+def _applied(
+    rules: Sequence[Rule], tables: Sequence[FeatureTable], grid: TokenGrid, tags: Integers32, ids: Mapping[str, int]
+) -> Iterator[tuple[int, Integers]]:
+    """Change the tags by each rule, and give its number and the places that it changes, if there are any."""
+    present = set(np.unique(tags).tolist())
+    for number, rule in enumerate(rules, 1):
+        before, after = ids[rule.before], ids[rule.after]
+        conditions = None if rule.off or before not in present else _conditions(rule, tables, grid, ids)
+        if conditions is not None and len(places := grid.where(conditions, tags, before)):
+            present.add(after)
+            tags[places] = after
+            yield number, places
 
-    def _conditions(self, rule: Rule) -> list[Condition] | None:
-        """The conditions in ids; `None` if one asks for a value that no token can have."""
-        found: list[Condition] = []
-        for atom, value in rule.conditions:
-            if value is EDGE:
-                number = self._edge if atom.column == TAG else self.grid.edges[atom.column]
-            elif atom.column == TAG:
-                number = self.ids.get(value, -1)
-            else:
-                number = self._tables[0].space.id(atom.column, value) or -1
-            if number < 0:
-                return None
-            found.append((atom.column, atom.offsets, number))
-        return found
+
+def _conditions(
+    rule: Rule, tables: Sequence[FeatureTable], grid: TokenGrid, ids: Mapping[str, int]
+) -> list[Condition] | None:
+    """The conditions in ids; `None` if one asks for a value that no token can have."""
+    found: list[Condition] = []
+    for atom, value in rule.conditions:
+        if value is EDGE:
+            number = len(ids) if atom.column == TAG else grid.edges[atom.column]
+        elif atom.column == TAG:
+            number = ids.get(value, -1)
+        else:
+            number = tables[0].space.id(atom.column, value) or -1
+        if number < 0:
+            return None
+        found.append((atom.column, atom.offsets, number))
+    return found

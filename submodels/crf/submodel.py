@@ -49,8 +49,11 @@ _FURTHEST = 50
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CrfSettings:
-    """The features of the CRF and its training.
+class CrfSubmodel(Submodel):
+    """The CRF.
+
+    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
+    `model_` (CRFsuite's file).
 
     :param templates: the feature crosses, or a file of them by name or path (`submodels.crf.templates`); those with a
         column that the feature space lacks are dropped. Columns of other packages that they do not name are read at
@@ -71,6 +74,9 @@ class CrfSettings:
     :param others: the share of all tokens to learn from as well; 1 is all.
     :param threshold: least probability of a candidate that is not on the best path.
     """
+
+    kind: ClassVar[str] = "crf.v1"
+    cost: ClassVar[float] = 40.0
 
     templates: str | Sequence[Cross] = TEMPLATES
     whole_words: bool = False
@@ -108,17 +114,6 @@ class CrfSettings:
         refuse_beyond(_LIMITS, self, "the CRF")
         if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
             raise SettingsError(f"the CRF's templates can have offsets of at most {_FURTHEST} tokens")
-
-
-class CrfSubmodel(CrfSettings, Submodel):
-    """The CRF.
-
-    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
-    `model_` (CRFsuite's file).
-    """
-
-    kind: ClassVar[str] = "crf.v1"
-    cost: ClassVar[float] = 40.0
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.

@@ -52,8 +52,11 @@ class _TbedState(TypedDict):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TbedSettings:
-    """The initial tagger of TBED, and how it learns rules.
+class TbedSubmodel(Submodel):
+    """Transformation-based error-driven learning.
+
+    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_` or `patterns_` (the initial
+    tagger, and `None` for the others).
 
     :param start: the initial tagger, one of `STARTS`.
     :param regex: settings of the regex submodel, with `start="regex"`.
@@ -71,6 +74,9 @@ class TbedSettings:
     :raises SettingsError: if a setting cannot work.
     """
 
+    kind: ClassVar[str] = "tbed.v1"
+    cost: ClassVar[float] = 10.0
+
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)
     token_patterns: str = "zhao2020"
@@ -87,17 +93,6 @@ class TbedSettings:
             raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
         if not 0 <= self.held_out < 1:
             raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
-
-
-class TbedSubmodel(TbedSettings, Submodel):
-    """Transformation-based error-driven learning.
-
-    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_` or `patterns_` (the initial
-    tagger, and `None` for the others).
-    """
-
-    kind: ClassVar[str] = "tbed.v1"
-    cost: ClassVar[float] = 10.0
 
     @classmethod
     def adapted(cls, settings: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
