@@ -49,7 +49,6 @@ class _GateState(TypedDict):
 
     languages: list[str]
     scripts: list[str]
-    foreign: NotRequired[float]
     distance: float
     html: NotRequired[bool]
 

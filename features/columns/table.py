@@ -53,7 +53,6 @@ class _SpaceState(TypedDict):
     byte_pairs: list[tuple[str, str]] | None
     gazetteers: dict[str, list[str]]
     vocabularies: dict[str, list[str]]
-    stems: NotRequired[list[int]]
     representations: NotRequired[RepresentationsState]
 
 
@@ -167,9 +166,7 @@ class FeatureSpace:
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
         self.representations_ = self._read_representations(notes)
         self._known = Known()
-        self._reader = ColumnReader(
-            self.settings, self.vocabularies_, self.gazetteers_, representations=self.representations_
-        )
+        self._reader = ColumnReader(self.settings, self.vocabularies_, self.gazetteers_, self.representations_)
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -226,7 +223,6 @@ class FeatureSpace:
             "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
-            "stems": self._reader.words.stems_of_training(),
         }
         if self.representations_:
             state["representations"] = self.representations_.to_dict()
@@ -247,12 +243,9 @@ class FeatureSpace:
             space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-            stems = state.get("stems", [])
             models = CharacterModels.load(files) if CharacterModels.in_files(files) else None
             space.representations_ = Representations.from_dict(state.get("representations", {}), models)
-            space._reader = ColumnReader(
-                space.settings, space.vocabularies_, space.gazetteers_, stems, space.representations_
-            )
+            space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, space.representations_)
         return space
 
 
