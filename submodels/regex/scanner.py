@@ -2,12 +2,11 @@
 
     scanner = Scanner(patterns)
     list(scanner.find(["seen on 3 May"], "en"))     [(0, 12, 8, 13)]: in text 0 the pattern 12 matches 8 to 13
-    openings("(Dr|Prof) [A-Z]", re.NOFLAG)          any D r blank A-Z | any P r o f, and no sign
+    openings("(Dr|Prof) [A-Z]", re.NOFLAG)          any D r blank A-Z | any P r o f
 
 Finds what each pattern's own search finds, but tries a shipped pattern only where the text has one of its openings. An
 opening is a set of characters for each of a few successive places: the one before the match, then the first ones of the
-match. Every match begins with one of the openings of its expression. A sign is a character, such as the `@` of an
-address, that every match has at some distance from its start. What is not understood in an expression allows
+match. Every match begins with one of the openings of its expression. What is not understood in an expression allows
 everything.
 
 A set is a number with a bit for each Latin-1 character. The bit of `?` is always set, as `?` represents all characters
@@ -29,7 +28,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,6 @@ ANYTHING = (1 << CHARACTERS) - 1
 DEPTH = 4
 """How many characters of a match are looked at."""
 
-_FURTHEST = 128
 _UNKNOWN = 1 << ord("?")
 _LATIN = "".join(map(chr, range(CHARACTERS)))
 _WORD = sum(1 << ord(character) for character in re.findall(r"\w", _LATIN))
@@ -63,31 +61,12 @@ _Then = Callable[[int], set[Opening]]
 """How what follows can begin, in at most so many characters."""
 
 
-class Sign(NamedTuple):
-    """A character that all matches have, and the least and the most characters between it and their start."""
-
-    character: str
-    least: int
-    most: int
-
-
-def openings(expression: str, flags: int) -> tuple[tuple[Opening, ...], Sign | None]:
-    """The openings of an expression, unless it can match the empty text, and the sign of its matches, if any."""
+def openings(expression: str, flags: int) -> tuple[Opening, ...]:
+    """The openings of an expression; none if it can match the empty text."""
     tree = _parser.parse(expression, flags)
     flags = tree.state.flags
     found = _merged(_begun(tree, flags, DEPTH, lambda left: {()}))
-    return _with_character_before(tree, flags, found) if all(found) else (), _sign(tree)
-
-
-def _sign(tree: Any) -> Sign | None:
-    """Letters, digits and blanks are no signs, as they are everywhere."""
-    for i, (name, code) in enumerate(tree):
-        least, most = tree[:i].getwidth()
-        if most > _FURTHEST:
-            break
-        if str(name) == "LITERAL" and code < CHARACTERS and code != ord("?") and not re.match(r"\w|\s", chr(code)):
-            return Sign(chr(code), least, most)
-    return None
+    return _with_character_before(tree, flags, found) if all(found) else ()
 
 
 def _begun(nodes: Sequence[Any], flags: int, depth: int, then: _Then) -> set[Opening]:
@@ -191,20 +170,13 @@ class Scanner:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = tuple(patterns)
         rows: list[tuple[int, Opening, int]] = []
-        self._signs: dict[int, Sign] = {}
         for number, pattern in enumerate(self.patterns):
             if pattern.shipped:
-                found, sign = openings(pattern.regex, flags_of(pattern.flags))
+                found = openings(pattern.regex, flags_of(pattern.flags))
                 rows += [(opening[1], opening, number) for opening in found]
-                self._signs |= {number: sign} if sign else {}
         rows.sort()
         # Openings with like first characters share a word, so that most places of a text are soon done with.
         self._words = [_word([opening for _, opening, _ in rows[i : i + _BITS]]) for i in range(0, len(rows), _BITS)]
-        # Whether some opening of a word allows a character and the next one, a bit for each of up to 64 words.
-        self._pairs = np.zeros((-(-len(self._words) // _BITS), _CODES, _CODES), dtype=np.uint64)
-        for number, places in enumerate(self._words):
-            allowed = (places[0][:, None] & places[1]) != 0
-            self._pairs[number // _BITS] |= allowed.astype(np.uint64) << np.uint64(number % _BITS)
         self._bits: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for row, (_, _, number) in enumerate(rows):
             word, bit = row // _BITS, 1 << row % _BITS
@@ -218,19 +190,10 @@ class Scanner:
         bounds = np.cumsum([0, *(len(text) + 1 + DEPTH for text in texts)])
         codes = _codes_of(texts, bounds)
         found = self._openings_in(codes)
-        at_signs = {
-            sign: np.flatnonzero(codes == ord(sign)) for sign in {sign.character for sign in self._signs.values()}
-        }
         for number, pattern in enumerate(self.patterns):
             places = self._places(number, found, int(bounds[-1]) // _DENSE)
             if places is None:
                 yield from ((i, number, start, end) for i, start, end in pattern.find_in(texts, language))
-                continue
-            if sign := self._signs.get(number):
-                where = at_signs[sign.character]
-                first, behind = where.searchsorted(places + 1 + sign.least), where.searchsorted(places + 2 + sign.most)
-                places = places[first < behind]
-            if not len(places):
                 continue
             owners = np.searchsorted(bounds, places, side="right") - 1
             starts = zip(owners.tolist(), (places - bounds[owners]).tolist(), strict=True)
@@ -245,17 +208,13 @@ class Scanner:
     def _openings_in(self, codes: Places) -> list[tuple[Places, NDArray[np.uint64]]]:
         """For each word of bits the places before which some opening begins, and the bits of all that begin there."""
         last = max(len(codes) - DEPTH, 1)
-        # (n_codes - DEPTH,) and (n_at,): first the two places that rule out most, for many words at once.
-        pairs = codes[: last - 1] * _CODES + codes[1:last]
         found = []
-        for number, word in enumerate(self._words):
-            if number % _BITS == 0:
-                words = self._pairs[number // _BITS].ravel().take(pairs)
-                anywhere = np.flatnonzero(words)
-                words = words[anywhere]
-            at = anywhere[words & np.uint64(1 << number % _BITS) != 0]
-            bits = word[0][codes[at]]
-            for place in range(1, 1 + DEPTH):
+        for word in self._words:
+            # (n_codes - DEPTH,), then (n_at,): the two places that rule out most come first.
+            bits = word[0][codes[: last - 1]] & word[1][codes[1:last]]
+            at = np.flatnonzero(bits)
+            bits = bits[at]
+            for place in range(2, 1 + DEPTH):
                 bits &= word[place][codes[at + place]]
                 going_on = bits != 0
                 at, bits = at[going_on], bits[going_on]
