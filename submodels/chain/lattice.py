@@ -81,10 +81,6 @@ class Lattice:
         found: Floats = self.probabilities[self.lines.place, self.chain.tags.index(tag)]
         return found
 
-    def log_partition(self) -> float:
-        """The logarithm of the sum of exp(score) over all tag sequences, of all sentences together."""
-        return float(self.log_z.sum())
-
     def expected_transitions(self) -> Floats:
         """The expected number of each transition, [from, to], of shape `(L, L)`."""
         now = slice(len(self.lines.first), None)
