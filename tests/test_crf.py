@@ -182,12 +182,12 @@ def assert_like_crfsuite(crf: CrfSubmodel, tables: Sequence[FeatureTable], folde
             assert np.abs(marginals[first:last] - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize(("largest_table", "largest_group"), [(2**18, 2**11), (2**18, 1), (4, 50)])
+@pytest.mark.parametrize(("largest_table", "at_once"), [(2**18, 2**14), (4, 50)])
 def test_emissions_are_the_sums_of_the_weights_of_attributes(
-    largest_table: int, largest_group: int, crf: CrfSubmodel, space: FeatureSpace, monkeypatch: pytest.MonkeyPatch
+    largest_table: int, at_once: int, crf: CrfSubmodel, space: FeatureSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crf_emissions, "_LARGEST_TABLE", largest_table)
-    monkeypatch.setattr(crf_emissions, "_LARGEST_GROUP", largest_group)
+    monkeypatch.setattr(crf_emissions, "_PLACES_AT_ONCE", at_once)
     weights = read_weights(crf.model_)
     of_attribute = dict(zip(weights.attributes, weights.state, strict=True))
     pairs = np.array([name.split(":") for name in weights.attributes], dtype=np.int64)

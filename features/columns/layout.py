@@ -119,15 +119,6 @@ class Layout:
         return np.repeat(np.arange(len(self.whole), dtype=np.int32), np.concatenate([np.zeros(0, np.int32), *pieces]))
 
     @cached_property
-    def forms(self) -> Integers32:
-        """A number for each distinct pair of token and whole word."""
-        if self.whole is None:
-            return self.numbers
-        pairs = self.whole.numbers[self.word].astype(np.int64) * len(self.known.words) + self.numbers
-        forms: Integers32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
-        return forms
-
-    @cached_property
     def words(self) -> list[str]:
         """The tokens' text."""
         return list(chain.from_iterable(words for words, _ in self.cuts))

@@ -88,11 +88,6 @@ class FeatureTable:
         """The tokens' text."""
         return self.batch.layout.cuts[self.number][0]
 
-    @property
-    def word_numbers(self) -> Integers32:
-        """A number for each distinct word of the batch (or piece of a word, if tokens are pieces): `(n_tokens,)`."""
-        return self._own(self.batch.layout.forms)
-
     def neighbours(self, offset: int) -> Integers32:
         """The index of the token `offset` words on, of shape `(n_tokens,)`; -1 beyond the ends of the note.
 
