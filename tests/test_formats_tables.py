@@ -15,8 +15,8 @@ from pyarrow import parquet
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, MissingResourceError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.formats.columns import ColumnNames
 from phistack.features.formats.recognise import recognise
+from phistack.features.formats.records import ColumnNames
 from phistack.features.labels import LabelSet
 
 OWN = ColumnNames("note_id", "body", "mrn")

@@ -28,9 +28,14 @@ from phistack.features.arrays import Integers, Integers32
 from phistack.features.character_models import CharacterModels
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.columns.layout import Known, Layout
-from phistack.features.columns.reader import ColumnReader, LazyColumns
 from phistack.features.columns.representations import Representations, RepresentationsState
-from phistack.features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
+from phistack.features.columns.settings import (
+    ColumnReader,
+    FeatureSettings,
+    LazyColumns,
+    lines_end_sentences,
+    trained_byte_pairs,
+)
 from phistack.features.columns.taggers import refuse_other_languages
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form

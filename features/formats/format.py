@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 from phistack.features.documents import Document, patient_of
 from phistack.features.errors import CorpusError
 from phistack.features.files import decoded, lines_of, opened, read_at_most
-from phistack.features.formats.columns import SPANS, USUAL_NAMES, ColumnNames, read_record
+from phistack.features.formats.records import SPANS, USUAL_NAMES, ColumnNames, read_record
 from phistack.features.labels import LabelSet
 
 _HEAD = 2**16

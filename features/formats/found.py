@@ -23,8 +23,8 @@ from pathlib import Path
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
-from phistack.features.formats.columns import id_in
 from phistack.features.formats.format import Format, NoteFile, Pieces, Reading, Record, Rewritten, Table, sha256
+from phistack.features.formats.records import id_in
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 

@@ -20,9 +20,8 @@ from typing import Any
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, need
 from phistack.features.files import STANDARD_INPUT
-from phistack.features.formats.columns import SPANS, record_of
 from phistack.features.formats.format import Format, NoteFile, Pieces, Record, Rewritten, Table, read_table, sha256
-from phistack.features.formats.spans import encode_all, encode_text
+from phistack.features.formats.records import SPANS, encode_all, encode_text, record_of
 from phistack.features.labels import LabelSet
 
 _ROWS_AT_ONCE = 256

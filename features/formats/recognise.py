@@ -24,13 +24,13 @@ from typing import Any
 
 from phistack.features.errors import CorpusError, no_such
 from phistack.features.files import STANDARD_INPUT
-from phistack.features.formats.columns import ColumnNames, one_name
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.format import Format, NoteFile, Reading
 from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.jsonl import JSONL
 from phistack.features.formats.parquet_table import PARQUET
+from phistack.features.formats.records import ColumnNames, one_name
 from phistack.features.formats.texts import BRAT, TEXT
 from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from phistack.features.shown import shown_label

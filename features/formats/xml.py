@@ -25,7 +25,7 @@ from lxml import etree
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
 from phistack.features.formats.format import Format, NoteFile, Notes, Pieces
-from phistack.features.formats.spans import checked_span, file_name, parse_offset
+from phistack.features.formats.records import checked_span, file_name, parse_offset
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id, shown_label
 
