@@ -83,11 +83,7 @@ class NoteProposals:
 
 @dataclass(frozen=True, slots=True)
 class Pretraining:
-    """Pretraining of a submodel, shared by all folds as it uses no training notes.
-
-    :param n_notes: number of synthetic notes (`ensemble.synthesis`) of the language.
-    :param changes: settings that differ during pretraining.
-    """
+    """Pretraining on synthetic notes (`ensemble.synthesis`), shared by all folds, and settings that differ in it."""
 
     n_notes: int
     changes: Mapping[str, Any]
@@ -159,10 +155,7 @@ class Submodel(ABC):
         return msgspec.json.decode(msgspec.json.encode(given), type=dict[str, Any])
 
     def check(self, features: FeatureSettings | None = None) -> None:
-        """Check the settings before a training; :raises SettingsError: if they cannot work.
-
-        :param features: of the training, if known.
-        """
+        """Check the settings before a training; :raises SettingsError: if they cannot work."""
         return
 
     def content(self) -> str:

@@ -61,10 +61,7 @@ class LearnerSettings:
 
 
 class Tagging:
-    """Notes on a grid, with their current and their gold tags.
-
-    :param ids: tag -> id, for all tags that occur.
-    """
+    """Notes on a grid, with their current and their gold tags."""
 
     def __init__(self, settings: LearnerSettings, notes: Notes, ids: dict[str, int]) -> None:
         templates = settings.templates

@@ -76,12 +76,6 @@ def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path:
     assert first.warnings == {"notes without a column group, so that the patient is read from the id": 2}
 
 
-def test_a_field_may_be_longer_than_pythons_limit(tmp_path: Path) -> None:
-    text = "x" * 200_000
-    write_corpus(Corpus((Document("1", text),), CORPUS.label_set), tmp_path / "a.csv", format="csv")
-    assert read_corpus(tmp_path / "a.csv").documents[0].text == text
-
-
 @pytest.mark.parametrize(("ending", "format"), [("jsonl.gz", "jsonl"), ("csv.gz", "csv")])
 def test_a_packed_corpus_comes_back_and_is_the_same_bytes_each_time(ending: str, format: str, tmp_path: Path) -> None:
     for name in ("a", "b"):

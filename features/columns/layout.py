@@ -41,11 +41,9 @@ _LONGEST_HEADER = 6
 
 @dataclass(frozen=True)
 class Known:
-    """The cache shared by batches of notes, so values of a repeated word are computed once.
+    """Distinct tokens, stretches between white space, and words, where tokens are pieces of them.
 
-    :param words: distinct tokens.
-    :param pieces: distinct stretches between white space.
-    :param whole_words: distinct words, where tokens are pieces of them.
+    Batches of notes share this cache, so values of a repeated word are computed once.
     """
 
     words: Distinct = field(default_factory=Distinct, repr=False)

@@ -227,10 +227,7 @@ def annotator_of(column: str, given: str) -> Annotator:
 
 
 def installed_tagger(language: str, column: str) -> str:
-    """The setting for the installed tagger of a language; :raises SettingsError: if there is none.
-
-    :param column: `pos` or `ner`.
-    """
+    """The setting for the installed tagger of a language; :raises SettingsError: if there is none."""
     pipeline = _PIPELINES.get(language, "")
     if pipeline and find_spec(_SPACY) is not None and find_spec(pipeline) is not None:
         return f"{_SPACY}:{pipeline}"

@@ -161,7 +161,6 @@ Parsed = tuple[Mapping[str, Any] | None, Mapping[str, str], Any]
 class Table(ABC):
     """Rows of named columns, read one at a time, and written again with other values in some columns.
 
-    :param file: to read.
     :param wanted: columns of text that the table should have, by which the dialect of CSV is recognised.
     :cvar has_header: whether all records have the same columns.
     :ivar is_removed: which columns are left out of what is written.

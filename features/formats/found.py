@@ -160,10 +160,7 @@ def entries(root: Path, folder: str = "") -> list[tuple[str, bool, bool]]:
 
 
 class NoteTable(Table):
-    """Notes as rows; in a folder each file is a row, and the output is a folder with the same names.
-
-    :param found: the file or folder.
-    """
+    """Notes as rows; in a folder each file is a row, and the output is a folder with the same names."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(NoteFile(found.path, found.how))

@@ -41,11 +41,7 @@ def arrow() -> Any:
 
 
 class ParquetTable(Table):
-    """Parquet.
-
-    :raises MissingResourceError: if pyarrow is not installed.
-    :raises CorpusError: if the file is not Parquet.
-    """
+    """Parquet; :raises MissingResourceError, CorpusError: if pyarrow is not installed, or the file is not Parquet."""
 
     def __init__(self, file: NoteFile, wanted: Collection[str] = ()) -> None:
         super().__init__(file, wanted)

@@ -103,7 +103,6 @@ def _parse(root: str, name: str, text: str) -> etree._Element:
 def render(root: str, tag_id: str, first: int, documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """One file a note, named after its id.
 
-    :param root: the name of the root element.
     :param tag_id: the letter that the ids of the tags begin with.
     :param first: the number of the first tag.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.
