@@ -12,8 +12,8 @@ Sentences are separated by `reach` empty places, so no offset up to `reach` look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,6 @@ class TokenGrid:
     :param after: number of tokens of the sentence after each place, of shape `(n_places,)`; -1 where empty.
     :param lengths: the number of tokens of each note.
     :param reach: the number of empty places between sentences.
-    :param by_value: column -> all places by value and then by place, `(n_places,)`, and where each value begins in
-        that order, then the number of places, `(n_values + 1,)`; empty unless `indexed`.
     """
 
     columns: dict[str, Integers32] = field(repr=False)
@@ -76,7 +74,6 @@ class TokenGrid:
     after: Integers32 = field(repr=False)
     lengths: tuple[int, ...] = field(repr=False)
     reach: int
-    by_value: Mapping[str, tuple[Integers, Integers]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -111,14 +108,6 @@ class TokenGrid:
     def __len__(self) -> int:
         return len(self.before)
 
-    def indexed(self) -> TokenGrid:
-        """The same with each column sorted once, which makes `where` fast for thousands of rules."""
-        by_value = {}
-        for name, column in self.columns.items():
-            counts = np.bincount(column, minlength=self.edges[name] + 1)
-            by_value[name] = np.argsort(column, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
-        return replace(self, by_value=by_value)
-
     def laid_out(self, values: NDArray[np.generic], edge: int) -> Integers32:
         """Values of tokens, `(n_tokens,)`, as values of places, `(n_places,)`, with `edge` in the empty ones."""
         return _spread(values, self.places, len(self), edge)
@@ -132,9 +121,8 @@ class TokenGrid:
 
         :param tags: of shape `(n_places,)`.
         """
-        # (n_found,): start with the feature condition that holds at the fewest places, as tags are far less
-        # selective; the other conditions filter what is left.
-        static = min((c for c in conditions if c[0] != TAG), key=self._most_places, default=None)
+        # (n_found,): start with a feature condition, as tags are far less selective; the others filter what is left.
+        static = next((condition for condition in conditions if condition[0] != TAG), None)
         if static is None:
             found = np.flatnonzero(tags == tag)
         else:
@@ -151,20 +139,9 @@ class TokenGrid:
             found = found[holds]
         return found
 
-    def _most_places(self, condition: Condition) -> int:
-        """An upper bound of the places that meet a condition; 0 for all without an index."""
-        column, offsets, value = condition
-        return len(offsets) * len(self._with_value(column, value)) if self.by_value else 0
-
-    def _with_value(self, column: str, value: int) -> Integers:
-        if not self.by_value:
-            return np.flatnonzero(self.columns[column] == value)
-        places, begins = self.by_value[column]
-        return places[begins[value] : begins[value + 1]]
-
     def _holding(self, condition: Condition) -> Integers:
         column, offsets, value = condition
-        hits = self._with_value(column, value)
+        hits = np.flatnonzero(self.columns[column] == value)
         # (n_found,) sorted: a place may meet the condition at several of its offsets. Empty places may match too.
         found = hits - offsets[0] if len(offsets) == 1 else np.unique(np.concatenate([hits - o for o in offsets]))
         inside = found[(found >= 0) & (found < len(self.before))]

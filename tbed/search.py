@@ -67,7 +67,7 @@ class Tagging:
         templates = settings.templates
         columns: frozenset[str] = frozenset().union(*(template.columns for template in templates))
         reach = max(template.reach for template in templates)
-        self.grid = TokenGrid.of(notes.tables, sorted(columns), reach, within=settings.within).indexed()
+        self.grid = TokenGrid.of(notes.tables, sorted(columns), reach, within=settings.within)
         self.tags: Integers32 = self.grid.laid_out(flat_tags(notes.tables, notes.initial, ids), len(ids))
         self.gold: Integers32 = self.grid.laid_out(flat_tags(notes.tables, notes.gold, ids), len(ids))
 
