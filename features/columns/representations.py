@@ -21,11 +21,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import BinaryIO, Self, TypedDict, TypeVar, cast
+from typing import BinaryIO, Self, TypedDict, TypeVar
 
 import numpy as np
 
@@ -135,7 +134,6 @@ def k_means(rows: Floats32, n_clusters: int) -> list[int]:
 
     :param rows: of shape `(n_words, size)`.
     """
-    import numpy as np
     from sklearn.cluster import MiniBatchKMeans
 
     n_different = len(np.unique(rows, axis=0))
@@ -177,7 +175,7 @@ def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> Wo
     :param further: read so many words at the front of the file too, where most files have the most frequent ones.
     :raises SettingsError: if the file cannot be read, is none of word vectors, or has none of the words.
     """
-    with _opened("the file of word vectors", path) as file:
+    with file_named("the file of word vectors", path), opened(path, "it") as (file, _):
         found = _kept(_vector_rows(file), wanted, further)
         words = tuple(sorted(found))
         rows = np.array([found[word] for word in words], dtype=np.float32)
@@ -194,7 +192,7 @@ def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> d
     :param further: read so many words at the front of the file too.
     :raises SettingsError: if the file cannot be read, is none of clusters, or has none of the words.
     """
-    with _opened("the file of word clusters", path) as file:
+    with file_named("the file of word clusters", path), opened(path, "it") as (file, _):
         return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))
 
 
@@ -220,13 +218,6 @@ def _cluster_rows(file: BinaryIO) -> Iterator[tuple[bytes, Callable[[], str]]]:
         if not bits or bits.strip(b"01") or not word:
             raise ValueError(f"line {number} is not a string of 0 and 1, a tab and a word")
         yield word, partial(bits.decode, "ascii")
-
-
-@contextmanager
-def _opened(what: str, path: Path) -> Iterator[BinaryIO]:
-    """The file, read in pieces; whatever is wrong with it is a SettingsError that names it."""
-    with file_named(what, path), opened(path, "it") as (file, _):
-        yield cast(BinaryIO, file)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
