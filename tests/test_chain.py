@@ -175,8 +175,7 @@ def test_sums_over_logarithms_give_the_same_marginals(seed: int, n_tokens: int, 
 def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int], seed: int, scale: float) -> None:
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
-    every_tag = np.tile(np.arange(len(BIOES)), (int(bounds[-1]), 1))
-    searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])), every_tag)
+    searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])))
     assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == searched.tolist()
 
 
