@@ -187,18 +187,12 @@ class RuleSearch(Tagging):
         """Count the bad tokens of rules with enough good ones, in one pass over the corpus."""
         promising = np.flatnonzero(self.table.good[: len(self.table)] >= self.settings.min_gain)
         contexts = np.unique(self.table.context[promising]).astype(np.int64)
-        keys = self.table.contexts.keys[contexts]
-        # (2**bits,): whether a key with these highest bits is wanted; this filters out most keys before the look-up.
-        bits = max(10, min(26, (16 * len(keys)).bit_length()))
-        shift = np.uint64(64 - bits)
-        wanted = np.zeros(1 << bits, dtype=np.bool_)
-        wanted[keys >> shift] = True
-        counts = np.zeros(len(self.table.contexts), dtype=np.int64)
+        counts = np.zeros(len(self.table.contexts), dtype=np.int32)
         for seen in self.encoding.all_keys((self.tags == self.gold) & (self.grid.before >= 0)):
-            found = self.table.contexts.find(seen[wanted[seen >> shift]])
+            found = self.table.contexts.find(seen)
             np.add.at(counts, found[found >= 0], 1)
         self.table.known[contexts] = True
-        self.table.count_bad(contexts, counts[contexts].astype(np.int32))
+        self.table.count_bad(contexts, counts[contexts])
 
     def _count_bad_of(self, rules: Integers) -> None:
         """Count the bad tokens of some rules, one context at a time."""
