@@ -90,7 +90,6 @@ ANY_SET = "*"
 """In `Pattern.labels`: every label set."""
 
 _WRITTEN = ("name", "regex", "flags", "validator", "labels", "precision", "matches", "tag")
-_KEYS = frozenset((*_WRITTEN, "label"))
 _LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME, _DEEPEST = 2**20, 2_000, 100, 10
 _PART = re.compile(r"\{\{(\w+)\}\}")
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*patterns[ \t]*\]\]", re.MULTILINE)
@@ -278,7 +277,7 @@ def _pattern(row: Mapping[str, Any], parts: Mapping[str, str], number: int) -> P
     name = row.get("name")
     if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise SettingsError(f"pattern number {number} of the file has no name of at most {_LONGEST_NAME} characters")
-    unknown = sorted(set(row) - _KEYS)
+    unknown = sorted(set(row) - {*_WRITTEN, "label"})
     if unknown:
         raise SettingsError(f"the pattern {name} has the unknown key {unknown[0]}")
     if not isinstance(row.get("regex"), str):
