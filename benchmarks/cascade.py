@@ -24,7 +24,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import evaluate_systems
 from phistack.ensemble.experiments.speed import Run, Speed, measure_speed
 from phistack.ensemble.tools.progress import progress
-from phistack.features.columns.lines import line_bounds
+from phistack.features.columns.table import line_bounds
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus

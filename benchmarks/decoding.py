@@ -42,9 +42,8 @@ from benchmarks.decoding_peers import (
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
-from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.documents import Document
 from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus

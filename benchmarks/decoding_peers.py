@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.features.columns.lines import line_bounds
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_bounds
 from phistack.submodels.blstm.keras_training import load_keras, padded_batch
 from phistack.submodels.blstm.rows import rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.chain.crf import Chain
-from phistack.submodels.crf.crfsuite_file import read_weights
+from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.submodel import CrfSubmodel
 
 AnyFloats = NDArray[np.floating[Any]]

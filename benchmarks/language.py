@@ -86,7 +86,7 @@ def _texts(folder: Path) -> list[str]:
 
 
 def _tells(text: str) -> bool:
-    return sum(map(len, stretches(text))) >= _SHORT or bool(foreign_letters(text, (LATIN,)).share)
+    return sum(map(len, stretches(text))) >= _SHORT or bool(foreign_letters(text, (LATIN,))[0])
 
 
 def _held_back(objection: Callable[[str], str], texts: Sequence[str]) -> int:

@@ -73,9 +73,8 @@ class Document:
         furthest = max(self.spans, key=lambda span: span.end, default=None)
         if furthest is not None and furthest.end > len(self.text):
             raise CorpusError(
-                f"document {shown_id(self.id)}: the span {furthest.start}-{furthest.end} ends beyond "
-                "the text, which has "
-                f"{len(self.text)} characters; check that offsets count Unicode characters, not bytes"
+                f"document {shown_id(self.id)}: the span {furthest.start}-{furthest.end} ends beyond the text, which "
+                f"has {len(self.text)} characters; check that offsets count Unicode characters, not bytes"
             )
 
     @property

@@ -1,19 +1,5 @@
 """Every error that phistack raises on purpose, and parts of their messages.
 
-    PhistackError                 any of the below; the command line prints it as one sentence
-    ├── CorpusError               a file or folder that cannot be read as annotated notes
-    ├── LabelError                a PHI label that the label set does not have
-    ├── SettingsError             a configuration that cannot work
-    │   ├── PackageError          it needs a package that is missing or faulty
-    │   └── UnsafePatternError    a regular expression that may never end
-    ├── MissingResourceError      missing optional data, server or process
-    ├── StorageError              a disk that is full, fails, or returns other data than was written
-    ├── OverdueError              work that exceeds its time limit
-    ├── TrainingError             a corpus from which nothing can be learned
-    ├── BundleError               a trained engine that is damaged, tampered with or too new
-    ├── VerificationError         a de-identified text that violates its policy
-    └── EvaluationError           gold and system documents that cannot be compared
-
 A message says what is wrong, where, and what to do. It never contains text of a note: it names documents by id, as
 `features.shown` shows it, and places by offset. It suggests the nearest name in place of one that does not exist:
 

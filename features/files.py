@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, cast
 
 from phistack.features.errors import CorpusError, PhistackError, SettingsError
 
@@ -47,12 +47,6 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-
-
-class SupportsRead(Protocol):
-    """A file that can be read in pieces."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
@@ -93,7 +87,7 @@ def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool 
     return content
 
 
-def read_at_most(file: SupportsRead, longest: int) -> bytes:
+def read_at_most(file: BinaryIO, longest: int) -> bytes:
     """At most so many bytes of an open file; memory is allocated as they are read."""
     pieces: list[bytes] = []
     while longest > 0 and (piece := file.read(min(longest, _PIECE))):
@@ -116,7 +110,7 @@ def standard_input() -> bytes:
 
 
 @contextmanager
-def opened(path: Path, name: str = "") -> Iterator[tuple[SupportsRead, Callable[[], float]]]:
+def opened(path: Path, name: str = "") -> Iterator[tuple[BinaryIO, Callable[[], float]]]:
     """A regular file or standard input, unpacked if its name ends in `.gz`, and a function for the share read so far.
 
     :param name: of the file, for messages.
@@ -127,7 +121,9 @@ def opened(path: Path, name: str = "") -> Iterator[tuple[SupportsRead, Callable[
         with io.BytesIO(standard_input()) if path == STANDARD_INPUT else open_regular(path) as file:
             size = max(1, file.seek(0, os.SEEK_END))
             file.seek(0)
-            yield gzip.GzipFile(fileobj=file) if path.suffix.lower() == ".gz" else file, lambda: file.tell() / size
+            is_packed = path.suffix.lower() == ".gz"
+            read = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if is_packed else file
+            yield read, lambda: file.tell() / size
     except gzip.BadGzipFile:
         raise CorpusError(f"{name} is not a gzip file, although its name says so; rename it") from None
     except (EOFError, zlib.error):
@@ -136,7 +132,7 @@ def opened(path: Path, name: str = "") -> Iterator[tuple[SupportsRead, Callable[
         raise CorpusError(f"{name} cannot be read: {error.strerror}") from None
 
 
-def lines_of(file: SupportsRead, longest: int) -> Iterator[bytes | None]:
+def lines_of(file: BinaryIO, longest: int) -> Iterator[bytes | None]:
     """Each line with its end; None for a line that is too long, which is not kept in memory.
 
     All lines end as the first one does: with a newline, or with a carriage return alone (old Macs).

@@ -49,7 +49,6 @@ class _GateState(TypedDict):
 
     languages: list[str]
     scripts: list[str]
-    foreign: NotRequired[float]
     distance: float
     html: NotRequired[bool]
 
@@ -164,7 +163,7 @@ def _common_scripts(texts: Sequence[str]) -> set[str]:
     for text in texts:
         for script in scripts_of(text) - {LATIN} if not text.isascii() else ():
             others = scripts_of(text) - {script}
-            counts[script] += foreign_letters(text, others).share > _OWN_SCRIPT
+            counts[script] += foreign_letters(text, others)[1] > _OWN_SCRIPT
     return {script for script, n in counts.items() if n > max(1, len(texts) / _ONE_IN)}
 
 

@@ -2,7 +2,7 @@
 
     language_of(["Dolor torácico de tres días de evolución."])       "es"
     furthest("Potilas kertoi rintakivusta ...", ("en",))             14.2: the distance from English
-    foreign_letters("患者自述胸痛三天", {"LATIN"})                     Foreign("CJK", 1.0)
+    foreign_letters("患者自述胸痛三天", {"LATIN"})                     ("CJK", 1.0)
 
 Names, abbreviations and figures show little of a language, so only words in lower case are read, or all words of a
 text in capitals. They are read in stretches: a note that is partly in another language has a stretch that is far from
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -44,21 +44,13 @@ _NEUTRAL = ("FEMININE", "MASCULINE", "MICRO", "OHM", "KELVIN", "ANGSTROM", "MODI
 _SCRIPT_NAMES = {"CJK": "Chinese", "HANGUL": "Korean"}
 
 
-class Foreign(NamedTuple):
-    """Letters of other scripts.
+def foreign_letters(text: str, scripts: Collection[str]) -> tuple[str, float]:
+    """The other script of most letters of other scripts, empty for none, and their share among all letters, in [0, 1].
 
-    :param script: of most of them; empty if there are none.
-    :param share: among all letters, in [0, 1].
+    A single Greek letter is a symbol and does not count.
     """
-
-    script: str
-    share: float
-
-
-def foreign_letters(text: str, scripts: Collection[str]) -> Foreign:
-    """The letters of other scripts; a single Greek letter is a symbol and does not count."""
     if text.isascii():
-        return Foreign("", 0.0)
+        return "", 0.0
     counts = Counter(text)
     foreign = "".join(c for c in counts if not c.isascii() and c.isalpha() and script_of(c) not in (*scripts, ""))
     found: Counter[str] = Counter()
@@ -66,8 +58,8 @@ def foreign_letters(text: str, scripts: Collection[str]) -> Foreign:
         script = script_of(match[0][0])
         found[script] += 0 if script == "GREEK" and len(match[0]) == 1 else len(match[0])
     if not found.total():
-        return Foreign("", 0.0)
-    return Foreign(found.most_common(1)[0][0], found.total() / sum(n for c, n in counts.items() if c.isalpha()))
+        return "", 0.0
+    return found.most_common(1)[0][0], found.total() / sum(n for c, n in counts.items() if c.isalpha())
 
 
 def scripts_of(text: str) -> set[str]:

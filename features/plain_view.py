@@ -15,8 +15,8 @@ These steps run in this order. Most notes need none of them; one search finds th
    that are drawn over or around another character. Full-width and mathematical letters, digits of any script, and
    hyphens and blanks that do not break are read as the plain ones, separators of lines and paragraphs as line ends
 4. letters and their combining accents are composed, where Unicode has a character for both
-5. white space that is not typed is left out inside words (`features.broken_words`)
-6. words and numbers that are broken over a line end are whole (`features.broken_words`)
+5. white space that is not typed is left out inside words (`features.rewriting`)
+6. words and numbers that are broken over a line end are whole (`features.rewriting`)
 
 This is much less than NFKC: `º`, `½` and ligatures are unchanged. Steps 1 and 2 need evidence in the text unless the
 caller declares them: `x=20`, `50%20`, `<5` and `a & b` are no markup.
@@ -35,11 +35,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from phistack.features.broken_words import ODD_BLANKS, broken_words, odd_blanks
 from phistack.features.documents import Document, Span
 from phistack.features.letters import ByCharacter
 from phistack.features.markup import PERCENT, QUOTED_PRINTABLE, references, tags
-from phistack.features.rewriting import ACCENTS, Edit, Rewritten, rewrite
+from phistack.features.rewriting import ACCENTS, ODD_BLANKS, Edit, Rewritten, broken_words, odd_blanks, rewrite
 
 IGNORABLE = (
     # Control characters, of category Cc, that are not white space.

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats
-from phistack.features.columns.lines import line_bounds, lines_touched, tokens_touched
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds, lines_touched, tokens_touched
 from phistack.features.documents import Span
 from phistack.features.errors import PackageError, SettingsError, did_you_mean
 from phistack.features.saved_files import SavedFiles, same_type
@@ -38,7 +37,7 @@ KIND = "kind"
 
 
 LineMask = NDArray[np.bool_]
-"""Some lines of a note, as a mask of those of `features.columns.lines.line_bounds`: `(n_lines,)`."""
+"""Some lines of a note, as a mask of those of `features.columns.table.line_bounds`: `(n_lines,)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +83,7 @@ class NoteProposals:
 
 @dataclass(frozen=True, slots=True)
 class Pretraining:
-    """Pretraining of a submodel, shared by all folds as it uses no training notes.
-
-    :param n_notes: number of synthetic notes (`ensemble.synthesis`) of the language.
-    :param changes: settings that differ during pretraining.
-    """
+    """Pretraining on synthetic notes (`ensemble.synthesis`), shared by all folds, and settings that differ in it."""
 
     n_notes: int
     changes: Mapping[str, Any]
@@ -160,10 +155,7 @@ class Submodel(ABC):
         return msgspec.json.decode(msgspec.json.encode(given), type=dict[str, Any])
 
     def check(self, features: FeatureSettings | None = None) -> None:
-        """Check the settings before a training; :raises SettingsError: if they cannot work.
-
-        :param features: of the training, if known.
-        """
+        """Check the settings before a training; :raises SettingsError: if they cannot work."""
         return
 
     def content(self) -> str:

@@ -12,16 +12,15 @@ Sentences are separated by `reach` empty places, so no offset up to `reach` look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers, Integers32
-from phistack.features.columns.lines import line_starts
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_starts
 from phistack.features.errors import SettingsError
 from phistack.tbed.templates import TAG
 
@@ -66,7 +65,6 @@ class TokenGrid:
     :param after: number of tokens of the sentence after each place, of shape `(n_places,)`; -1 where empty.
     :param lengths: the number of tokens of each note.
     :param reach: the number of empty places between sentences.
-    :param by_value: column -> the places of each value; empty unless `indexed`.
     """
 
     columns: dict[str, Integers32] = field(repr=False)
@@ -76,7 +74,6 @@ class TokenGrid:
     after: Integers32 = field(repr=False)
     lengths: tuple[int, ...] = field(repr=False)
     reach: int
-    by_value: Mapping[str, PlacesByValue] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -95,7 +92,8 @@ class TokenGrid:
         sentence = np.repeat(np.arange(len(firsts)), lengths)
         places, n_places = tokens + reach * (sentence + 1), len(tokens) + reach * (len(firsts) + 1)
         before = tokens - firsts[sentence]
-        ids = {name: _ids(tables, name) for name in columns}
+        none = np.zeros(0, dtype=np.int32)
+        ids = {name: np.concatenate([none, *(table.column(name) for table in tables)]) for name in columns}
         edges = {name: len(tables[0].space.values(name)) if tables else 1 for name in ids}
         return cls(
             {name: _spread(ids[name], places, n_places, edge) for name, edge in edges.items()},
@@ -110,11 +108,6 @@ class TokenGrid:
     def __len__(self) -> int:
         return len(self.before)
 
-    def indexed(self) -> TokenGrid:
-        """The same with each column sorted once, which makes `where` fast for thousands of rules."""
-        edges = self.edges.items()
-        return replace(self, by_value={name: PlacesByValue.of(self.columns[name], edge + 1) for name, edge in edges})
-
     def laid_out(self, values: NDArray[np.generic], edge: int) -> Integers32:
         """Values of tokens, `(n_tokens,)`, as values of places, `(n_places,)`, with `edge` in the empty ones."""
         return _spread(values, self.places, len(self), edge)
@@ -128,9 +121,8 @@ class TokenGrid:
 
         :param tags: of shape `(n_places,)`.
         """
-        # (n_found,): start with the feature condition that holds at the fewest places, as tags are far less
-        # selective; the other conditions filter what is left.
-        static = min((c for c in conditions if c[0] != TAG), key=self._most_places, default=None)
+        # (n_found,): start with a feature condition, as tags are far less selective; the others filter what is left.
+        static = next((condition for condition in conditions if condition[0] != TAG), None)
         if static is None:
             found = np.flatnonzero(tags == tag)
         else:
@@ -147,41 +139,13 @@ class TokenGrid:
             found = found[holds]
         return found
 
-    def _most_places(self, condition: Condition) -> int:
-        """An upper bound of the places that meet a condition; 0 for all without an index."""
-        column, offsets, value = condition
-        return len(offsets) * len(self.by_value[column].places(value)) if self.by_value else 0
-
     def _holding(self, condition: Condition) -> Integers:
         column, offsets, value = condition
-        known = self.by_value.get(column)
-        hits = np.flatnonzero(self.columns[column] == value) if known is None else known.places(value)
+        hits = np.flatnonzero(self.columns[column] == value)
         # (n_found,) sorted: a place may meet the condition at several of its offsets. Empty places may match too.
         found = hits - offsets[0] if len(offsets) == 1 else np.unique(np.concatenate([hits - o for o in offsets]))
         inside = found[(found >= 0) & (found < len(self.before))]
         return inside[self.before[inside] >= 0]
-
-
-@dataclass(frozen=True, slots=True)
-class PlacesByValue:
-    """The places of each value of a column.
-
-    :param order: all places, by value and then by place, of shape `(n_places,)`.
-    :param begins: where each value begins in that order, then the number of places; of shape `(n_values + 1,)`.
-    """
-
-    order: Integers = field(repr=False)
-    begins: Integers = field(repr=False)
-
-    @classmethod
-    def of(cls, column: Integers32, n_values: int) -> PlacesByValue:
-        """Sort the places of a column with values below `n_values`."""
-        counts = np.bincount(column, minlength=n_values)
-        return cls(np.argsort(column, kind="stable"), np.concatenate([[0], np.cumsum(counts)]))
-
-    def places(self, value: int) -> Integers:
-        """Those with a value, in order."""
-        return self.order[self.begins[value] : self.begins[value + 1]]
 
 
 def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> Integers:
@@ -201,11 +165,6 @@ _STRETCHES: dict[str, Callable[[FeatureTable], Integers32]] = {
 
 STRETCHES = tuple(_STRETCHES)
 """The stretches within which tokens are neighbours; a line is the sentences that share a line."""
-
-
-def _ids(tables: Sequence[FeatureTable], column: str) -> Integers32:
-    """A column of all notes, of shape `(n_tokens,)`."""
-    return np.concatenate([np.zeros(0, dtype=np.int32), *(table.column(column) for table in tables)])
 
 
 def _spread(values: NDArray[Any], places: Integers, n_places: int, edge: int) -> Integers32:

@@ -40,11 +40,6 @@ class HashTable:
     def __len__(self) -> int:
         return self._count
 
-    @property
-    def keys(self) -> Keys:
-        """The key of each number, of shape `(n_keys,)`."""
-        return self._keys[: self._count]
-
     def find(self, keys: Keys) -> Integers:
         """The number of each key, or -1."""
         found = np.full(len(keys), -1, dtype=np.int64)
@@ -103,7 +98,7 @@ class HashTable:
         if 2 * n_keys > len(self._table):
             self._table = np.full(1 << (2 * n_keys - 1).bit_length(), -1, dtype=np.int32)
             # (n_waiting,): as in `add`, for keys known to differ.
-            at, waiting = self._home(self.keys), np.arange(self._count)
+            at, waiting = self._home(self._keys[: self._count]), np.arange(self._count)
             while len(waiting):
                 free = self._table[at] < 0
                 self._table[at[free]] = waiting[free]

@@ -137,21 +137,22 @@ def parse_rules(
 
 
 class _LineParser:
-    """Reads one rule from left to right; `at` is the index of the next character."""
+    """Reads one rule from left to right.
+
+    `at` is the index of the next character; `begun`, that of the last word, is where mistakes are.
+    """
 
     def __init__(self, line: str, where: str, tags: Collection[str] | None, columns: Collection[str] | None) -> None:
         self.line, self.where, self.tags, self.columns = line, where, tags, columns
-        self.at = 0
+        self.at = self.begun = 0
 
     def rule(self, comments: tuple[str, ...]) -> Rule:
         off = self._skip("off ")
         before = self._tag()
         self._expect("->")
-        self._blanks()
-        here = self.at
         after = self._tag()
         if after == before:
-            self._fail("a rule must change a tag into a different one", here)
+            self._fail("a rule must change a tag into a different one")
         conditions: list[tuple[Atom, Value]] = []
         if self._skip("if "):
             conditions.append(self._condition())
@@ -164,35 +165,27 @@ class _LineParser:
         return Rule(before, after, tuple(conditions), gain, broken, example, off, comments)
 
     def _condition(self) -> tuple[Atom, Value]:
-        self._blanks()
-        here = self.at
         match = self._match(ATOM, "an atom such as word[-1] or tag[1..3]")
         try:
             atom = Atom.of_match(match)
         except SettingsError as error:
-            self._fail(str(error), here)
+            self._fail(str(error))
         if self.columns is not None and atom.column != TAG and atom.column not in self.columns:
-            self._fail(f"there is no feature column {atom.column}", here)
+            self._fail(f"there is no feature column {atom.column}")
         self._expect("=")
         if self._skip("edge"):
             return atom, EDGE
-        self._blanks()
-        here = self.at
         value = self._string()
-        if atom.column == TAG:
-            self._known(value, here)
-        return atom, value
+        return atom, self._known(value) if atom.column == TAG else value
 
     def _record(self) -> tuple[int, int, Example | None]:
         self._expect("gain")
         gain = int(self._match(_NUMBER, "a number")[0])
         self._expect(",")
         self._expect("broken")
-        self._blanks()
-        here = self.at
         broken = int(self._match(_NUMBER, "a number")[0])
         if broken < 0 or gain + broken < 0:
-            self._fail("the numbers of tokens that a rule broke or corrected cannot be negative", here)
+            self._fail("the numbers of tokens that a rule broke or corrected cannot be negative")
         if not self._skip(","):
             return gain, broken, None
         self._expect("example")
@@ -201,29 +194,24 @@ class _LineParser:
         return gain, broken, (document, int(self._match(_NUMBER, "an offset")[0]))
 
     def _tag(self) -> str:
-        self._blanks()
-        here = self.at
-        tag = self._match(_TAG_NAME, "a tag")[0]
-        self._known(tag, here)
+        return self._known(self._match(_TAG_NAME, "a tag")[0])
+
+    def _known(self, tag: str) -> str:
+        if self.tags is not None and tag not in self.tags:
+            self._fail("the tag is not one of those that this engine knows")
         return tag
 
-    def _known(self, tag: str, here: int) -> None:
-        if self.tags is not None and tag not in self.tags:
-            self._fail("the tag is not one of those that this engine knows", here)
-
     def _string(self) -> str:
-        self._blanks()
-        here = self.at
         literal = self._match(_STRING, "a value in double quotes")[0]
         try:
-            value = json.loads(literal)
+            return str(json.loads(literal))
         except ValueError:
-            self._fail("the value is not a JSON string", here)
-        return str(value)
+            self._fail("the value is not a JSON string")
 
     def _blanks(self) -> None:
         while self.at < len(self.line) and self.line[self.at] in " \t\r":
             self.at += 1
+        self.begun = self.at
 
     def _skip(self, word: str) -> bool:
         self._blanks()
@@ -243,6 +231,5 @@ class _LineParser:
         self.at = match.end()
         return match
 
-    def _fail(self, message: str, at: int | None = None) -> NoReturn:
-        column = (self.at if at is None else at) + 1
-        raise SettingsError(f"{self.where}, column {column}: {message}")
+    def _fail(self, message: str) -> NoReturn:
+        raise SettingsError(f"{self.where}, column {self.begun + 1}: {message}")

@@ -27,7 +27,7 @@ from phistack.tbed.templates import TAG, Atom, RuleTemplate
 BestRule = tuple[list[Condition], int, int]
 """Conditions, the tag before and the tag after, all as ids."""
 
-_LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1, "patience": 1}
+_LEAST = {"max_rules": 0, "min_gain": 1, "min_groups": 1}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ class LearnerSettings:
     :param min_groups: a rule must correct tokens in the notes of this many patients, or of all if there are fewer.
     :param edges: whether conditions may match positions beyond the sentence; NLTK's cannot.
     :param within: which neighbours a token has: those of its `sentence`, `line` or `note`.
-    :param patience: with held-out notes, stop after this many rules without a new minimum of errors there.
     :raises SettingsError: for settings that cannot work.
     """
 
@@ -50,7 +49,6 @@ class LearnerSettings:
     min_groups: int = 1
     edges: bool = True
     within: str = "sentence"
-    patience: int = 50
 
     def __post_init__(self) -> None:
         if not self.templates:
@@ -63,16 +61,13 @@ class LearnerSettings:
 
 
 class Tagging:
-    """Notes on a grid, with their current and their gold tags.
-
-    :param ids: tag -> id, for all tags that occur.
-    """
+    """Notes on a grid, with their current and their gold tags."""
 
     def __init__(self, settings: LearnerSettings, notes: Notes, ids: dict[str, int]) -> None:
         templates = settings.templates
         columns: frozenset[str] = frozenset().union(*(template.columns for template in templates))
         reach = max(template.reach for template in templates)
-        self.grid = TokenGrid.of(notes.tables, sorted(columns), reach, within=settings.within).indexed()
+        self.grid = TokenGrid.of(notes.tables, sorted(columns), reach, within=settings.within)
         self.tags: Integers32 = self.grid.laid_out(flat_tags(notes.tables, notes.initial, ids), len(ids))
         self.gold: Integers32 = self.grid.laid_out(flat_tags(notes.tables, notes.gold, ids), len(ids))
 
@@ -192,18 +187,12 @@ class RuleSearch(Tagging):
         """Count the bad tokens of rules with enough good ones, in one pass over the corpus."""
         promising = np.flatnonzero(self.table.good[: len(self.table)] >= self.settings.min_gain)
         contexts = np.unique(self.table.context[promising]).astype(np.int64)
-        keys = self.table.contexts.keys[contexts]
-        # (2**bits,): whether a key with these highest bits is wanted; this filters out most keys before the look-up.
-        bits = max(10, min(26, (16 * len(keys)).bit_length()))
-        shift = np.uint64(64 - bits)
-        wanted = np.zeros(1 << bits, dtype=np.bool_)
-        wanted[keys >> shift] = True
-        counts = np.zeros(len(self.table.contexts), dtype=np.int64)
+        counts = np.zeros(len(self.table.contexts), dtype=np.int32)
         for seen in self.encoding.all_keys((self.tags == self.gold) & (self.grid.before >= 0)):
-            found = self.table.contexts.find(seen[wanted[seen >> shift]])
+            found = self.table.contexts.find(seen)
             np.add.at(counts, found[found >= 0], 1)
         self.table.known[contexts] = True
-        self.table.count_bad(contexts, counts[contexts].astype(np.int32))
+        self.table.count_bad(contexts, counts[contexts])
 
     def _count_bad_of(self, rules: Integers) -> None:
         """Count the bad tokens of some rules, one context at a time."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from phistack.features.columns import taggers
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.taggers import CoreNlpAnnotator, NltkAnnotator, NltkEntities, annotators_of
+from phistack.features.columns.taggers import annotator_of
 from phistack.features.documents import Document
 from phistack.features.errors import MissingResourceError, SettingsError
 
@@ -60,32 +61,24 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, dict[str, Ans
         http.server_close()
 
 
-def close_connections(annotator: CoreNlpAnnotator) -> None:
-    annotator._tag_sentences.__self__.session.close()  # type: ignore[attr-defined]
+@pytest.fixture(autouse=True)
+def nothing_loaded() -> None:
+    """What NLTK loads from its data is loaded again in each test."""
+    taggers._perceptron.cache_clear()
+    taggers._chunker.cache_clear()
 
 
-def test_no_setting_means_no_annotator() -> None:
-    assert annotators_of("", "") == ()
-
-
-def test_settings_choose_annotators() -> None:
-    url = "http://localhost:9000"
-    assert annotators_of("nltk", url) == (NltkAnnotator(), CoreNlpAnnotator(url, "ner"))
-    assert annotators_of(url, "") == (CoreNlpAnnotator(url, "pos"),)
-    assert annotators_of("", "nltk") == (NltkEntities(),)
-
-
-@pytest.mark.parametrize(("pos", "ner"), [("spacy", ""), ("", "spacy"), ("localhost:9000", "")])
-def test_other_settings_are_refused(pos: str, ner: str) -> None:
+@pytest.mark.parametrize("given", ["spacy", "spacy:os", "localhost:9000"])
+def test_other_settings_are_refused(given: str) -> None:
     with pytest.raises(SettingsError, match="CoreNLP"):
-        annotators_of(pos, ner)
+        annotator_of("ner", given)
 
 
 @pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
 def test_nltk_tags_english(monkeypatch: pytest.MonkeyPatch) -> None:
     nltk_data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
-    tags = NltkAnnotator().tags(WORDS, SENTENCES)
+    tags = annotator_of("pos", "nltk").tags(WORDS, SENTENCES)
     assert tags == ["PRP", "VBD", "NNP", ".", "NNP", "VBD"]
 
 
@@ -103,7 +96,7 @@ def test_absent_data_is_one_sentence_with_the_command(tmp_path: Path, monkeypatc
     nltk_data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(nltk_data, "path", [str(tmp_path)])
     with pytest.raises(MissingResourceError) as caught:
-        NltkAnnotator().tags(WORDS, SENTENCES)
+        annotator_of("pos", "nltk").tags(WORDS, SENTENCES)
     assert "python -m nltk.downloader averaged_perceptron_tagger_eng" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -113,7 +106,7 @@ def test_absent_data_of_the_chunker_is_one_sentence_with_the_command(monkeypatch
     nltk_data = pytest.importorskip("nltk.data")
     monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
     with pytest.raises(MissingResourceError) as caught:
-        NltkEntities().tags(WORDS, SENTENCES)
+        annotator_of("ner", "nltk").tags(WORDS, SENTENCES)
     assert "python -m nltk.downloader averaged_perceptron_tagger_eng maxent_ne_chunker_tab words" in str(caught.value)
     assert "\n" not in str(caught.value) and 'ner = ""' in str(caught.value)
 
@@ -125,7 +118,7 @@ def test_each_token_of_an_entity_has_its_type(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(nltk.data, "path", [str(NLTK_DATA)])
     monkeypatch.setattr("nltk.chunk.ne_chunker", lambda: nltk.RegexpParser("PERSON: {<NNP>+}"))
     sentences = np.array([0, 0, 4, 6], dtype=np.int32)
-    assert NltkEntities().tags(WORDS, sentences) == ["O", "O", "PERSON", "O", "PERSON", "O"]
+    assert annotator_of("ner", "nltk").tags(WORDS, sentences) == ["O", "O", "PERSON", "O", "PERSON", "O"]
 
 
 @pytest.mark.parametrize("column", ["pos", "ner"])
@@ -153,22 +146,18 @@ def test_a_server_tags_the_given_tokens(server: tuple[str, dict[str, Answer]], c
         return reply
 
     answer["to"] = remember
-    annotator = CoreNlpAnnotator(url, column)
-    assert annotator.tags(WORDS, SENTENCES) == tags
+    assert annotator_of(column, url).tags(WORDS, SENTENCES) == tags
     assert asked == ["She saw Ann .", "Bo left"]
-    close_connections(annotator)
 
 
 def test_no_sentence_asks_nothing() -> None:
-    assert CoreNlpAnnotator("http://127.0.0.1:9", "pos").tags([], np.zeros(1, dtype=np.int32)) == []
+    assert annotator_of("pos", "http://127.0.0.1:9").tags([], np.zeros(1, dtype=np.int32)) == []
 
 
 def test_a_token_that_the_server_cuts_gets_the_tag_of_its_first_part(server: tuple[str, dict[str, Answer]]) -> None:
     url, answer = server
     answer["to"] = lambda sentence: {"sentences": [{"tokens": [token(c) for c in sentence if c != " "]}]}
-    annotator = CoreNlpAnnotator(url, "pos")
-    assert annotator.tags(["Ann", "left"], np.array([0, 2], dtype=np.int32)) == ["NNP", "X"]
-    close_connections(annotator)
+    assert annotator_of("pos", url).tags(["Ann", "left"], np.array([0, 2], dtype=np.int32)) == ["NNP", "X"]
 
 
 @pytest.mark.parametrize(
@@ -177,15 +166,13 @@ def test_a_token_that_the_server_cuts_gets_the_tag_of_its_first_part(server: tup
 def test_an_answer_that_does_not_fit_is_an_error(server: tuple[str, dict[str, Answer]], reply: dict[str, Any]) -> None:
     url, answer = server
     answer["to"] = lambda sentence: reply
-    annotator = CoreNlpAnnotator(url, "pos")
     with pytest.raises(MissingResourceError) as caught:
-        annotator.tags(["secretname", "left"], np.array([0, 2], dtype=np.int32))
+        annotator_of("pos", url).tags(["secretname", "left"], np.array([0, 2], dtype=np.int32))
     assert "secretname" not in str(caught.value)
-    close_connections(annotator)
 
 
 def test_a_server_that_is_not_there_is_one_sentence_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    annotator = CoreNlpAnnotator("http://127.0.0.1:9", "ner")
+    annotator = annotator_of("ner", "http://127.0.0.1:9")
     with pytest.raises(MissingResourceError, match="StanfordCoreNLPServer"):
         annotator.tags(WORDS, SENTENCES)

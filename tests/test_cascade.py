@@ -19,8 +19,7 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.trainer import train
-from phistack.features.columns.lines import line_bounds
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_bounds
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.submodels.base import Candidate, LineMask, submodel_class
@@ -332,7 +331,7 @@ def test_the_benchmark_prints_both_roads_and_the_ratio(
 
 
 def test_the_lines_of_a_table_are_those_that_a_span_touches(trained: Any) -> None:
-    from phistack.features.columns.lines import lines_touched
+    from phistack.features.columns.table import lines_touched
 
     table: FeatureTable = trained[0].space.table(notes(1).documents[0])
     text, starts = table.document.text, [0, *(i + 1 for i, c in enumerate(table.document.text) if c == "\n")]

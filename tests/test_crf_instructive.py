@@ -16,8 +16,8 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
+from phistack.submodels.crf.crfsuite import instructive_tokens, pieces
 from phistack.submodels.crf.submodel import CrfSubmodel
-from phistack.submodels.crf.training import instructive_tokens, pieces
 
 _CORPORA = st.integers(1, 40).flatmap(
     lambda n: st.tuples(

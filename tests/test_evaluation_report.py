@@ -16,8 +16,8 @@ from phistack.ensemble.evaluation import Resampling, evaluate, evaluate_systems,
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, LabelError
 from phistack.features.labels import LabelSet
-from phistack.features.sentences import count_sentences
 from phistack.features.shown import hashed
+from phistack.features.tokens import count_sentences
 
 LABELS = LabelSet("small", {"DOCTOR": "NAME", "PATIENT": "NAME", "CITY": "LOCATION"}, frozenset({"PATIENT", "CITY"}))
 TEXT = "Dr. Smith saw Jane Roe in Springfield. She left."

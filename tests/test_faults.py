@@ -17,8 +17,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
-from phistack.features.columns.lines import line_bounds
-from phistack.features.columns.table import FeatureSpace
+from phistack.features.columns.table import FeatureSpace, line_bounds
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 

@@ -92,14 +92,7 @@ def test_other_endings_are_recognised_by_their_first_characters(tmp_path: Path) 
 def test_discontinuous_brat_spans_become_their_hull_and_are_counted(tmp_path: Path) -> None:
     (tmp_path / "7.txt").write_text("12 Harbor\nTerrace, Dr. Ames")
     lines = ["T1\tSTREET 0 9;10 17\t12 Harbor Terrace", "T2\tDOCTOR 23 27\tAmes", "T3\tDOCTOR 19 21;23 27\tDr Ames"]
-    lines += [
-        "#1\tAnnotatorNotes T1\tsure",
-        "A1\tNegation T2",
-        "R1\tOf Arg1:T1 Arg2:T2",
-        "*\tEquiv T1 T2",
-        "E1\tX:T1",
-        "",
-    ]
+    lines += ["#1\tAnnotatorNotes T1\tsure", "A1\tNegation T2", "R1\tOf Arg1:T1 Arg2:T2", "*\tEquiv T1 T2", "E1\tX:T1"]
     (tmp_path / "7.ann").write_text("\r\n".join(lines), newline="")
     corpus = read_corpus(tmp_path)
     assert said(corpus) == [("12 Harbor\nTerrace", "STREET"), ("Dr. Ames", "DOCTOR"), ("Ames", "DOCTOR")]
@@ -152,11 +145,6 @@ def test_conll_of_others_with_several_notes_and_sentences(tmp_path: Path) -> Non
     corpus = read_text_as(tmp_path, "ward.conll", content)
     assert [(d.id, d.text) for d in corpus.documents] == [("ward-1", "Dr Ames\nAmes #"), ("ward-2", "Bo")]
     assert corpus.documents[0].spans == (Span(3, 7, "DOCTOR"), Span(8, 12, "DOCTOR"))
-
-
-def test_plain_text_keeps_every_character(tmp_path: Path) -> None:
-    corpus = read_text_as(tmp_path, "110-03.txt", "\ufeffa\r\nb\rc\x0c")
-    assert corpus.documents == (Document("110-03", "\ufeffa\r\nb\rc\x0c", (), "110"),)
 
 
 def test_notes_in_folders_within_the_folder_are_read_and_written_with_their_folders(tmp_path: Path) -> None:

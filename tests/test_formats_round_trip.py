@@ -162,22 +162,6 @@ def test_nothing_is_ever_overwritten(format: str, tmp_path: Path) -> None:
     assert {entry: entry.read_bytes() for entry in tmp_path.rglob("*") if entry.is_file()} == before
 
 
-def test_a_file_where_a_folder_should_be_and_the_reverse_are_refused(tmp_path: Path) -> None:
-    corpus = Corpus((Document("1", "x"),), LABELS)
-    (tmp_path / "file").write_text("x")
-    for target, format in ((tmp_path / "file", "brat"), (tmp_path, "jsonl")):
-        with pytest.raises(SettingsError, match="already there"):
-            write_corpus(corpus, target, format=format)
-
-
-def test_an_empty_folder_is_filled_and_missing_parents_are_made(tmp_path: Path) -> None:
-    corpus = Corpus((Document("1", "x"),), LABELS)
-    (tmp_path / "empty").mkdir()
-    write_corpus(corpus, tmp_path / "empty", format="i2b2")
-    write_corpus(corpus, tmp_path / "a" / "b", format="i2b2")
-    assert read_corpus(tmp_path / "empty") == read_corpus(tmp_path / "a" / "b")
-
-
 def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path: Path) -> None:
     odd = Corpus((Document("1", "x", (Span(0, 1, "A B"),)),), LABELS.extended({"A B": "OTHER"}))
     with pytest.raises(CorpusError, match="document 1 has labels that are no valid names"):

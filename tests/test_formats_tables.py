@@ -15,8 +15,8 @@ from pyarrow import parquet
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, MissingResourceError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.formats.columns import ColumnNames
 from phistack.features.formats.recognise import recognise
+from phistack.features.formats.records import ColumnNames
 from phistack.features.labels import LabelSet
 
 OWN = ColumnNames("note_id", "body", "mrn")
@@ -74,12 +74,6 @@ def test_categories_as_pandas_writes_them_and_a_table_without_patients(tmp_path:
     assert first == second
     assert [document.group for document in first.documents] == ["7", "8"]
     assert first.warnings == {"notes without a column group, so that the patient is read from the id": 2}
-
-
-def test_a_field_may_be_longer_than_pythons_limit(tmp_path: Path) -> None:
-    text = "x" * 200_000
-    write_corpus(Corpus((Document("1", text),), CORPUS.label_set), tmp_path / "a.csv", format="csv")
-    assert read_corpus(tmp_path / "a.csv").documents[0].text == text
 
 
 @pytest.mark.parametrize(("ending", "format"), [("jsonl.gz", "jsonl"), ("csv.gz", "csv")])

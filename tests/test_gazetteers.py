@@ -1,7 +1,6 @@
 """Word lists from Faker and Babel, and the tokens that they mark."""
 
 import json
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,6 @@ from hypothesis import strategies as st
 
 from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from phistack.features.columns.layout import Layout
-from phistack.features.columns.settings import COLUMN_GROUPS
 from phistack.features.columns.word_columns import LANGUAGES
 from phistack.features.errors import BundleError
 
@@ -25,10 +23,6 @@ def columns(gazetteers: Gazetteers, *texts: str) -> dict[str, list[str]]:
     layout = Layout.of(texts)
     coded = {name: gazetteers.column(name, layout) for name in GAZETTEER_COLUMNS}
     return {name: [strings[code] for code in codes] for name, (codes, strings) in coded.items()}
-
-
-def test_columns_are_those_of_the_feature_set() -> None:
-    assert COLUMN_GROUPS["gazetteers"] == GAZETTEER_COLUMNS
 
 
 FAKER_LACKS = {"no": {"region", "occupation"}, "it": {"occupation"}, "nl": {"occupation"}, "sv": {"occupation"}}
@@ -71,10 +65,6 @@ def test_the_longest_entry_wins_and_entries_do_not_overlap() -> None:
     assert columns(SMALL, "San Bo")["city"] == ["B", ""]
 
 
-def test_an_entry_at_the_end_is_not_completed_by_nothing() -> None:
-    assert columns(SMALL, "del")["city"] == [""]
-
-
 def test_no_entry_reaches_into_the_next_note() -> None:
     assert columns(SMALL, "vive del", "rio", "", "San", "José")["city"] == ["", "", "", "B", ""]
 
@@ -101,26 +91,6 @@ def test_lists_survive_json() -> None:
 def test_a_damaged_state_is_refused(state: dict[str, list[str]]) -> None:
     with pytest.raises(BundleError, match="gazetteer"):
         Gazetteers.from_dict(state)
-
-
-def test_repr_is_short() -> None:
-    assert "jose" not in repr(SMALL)
-
-
-@given(st.lists(st.sampled_from(["san", "jose", "del", "monte", "rio", "x"]), max_size=12))
-def test_marked_tokens_are_entries(words: list[str]) -> None:
-    """Every stretch `B I I` spells an entry, and no entry is left where nothing is marked."""
-    marks = columns(SMALL, " ".join(words))["city"]
-    position = 0
-    while position < len(words):
-        end = position + 1
-        while end < len(words) and marks[end] == "I":
-            end += 1
-        if marks[position]:
-            assert marks[position] == "B" and tuple(words[position:end]) in SMALL.entries["city"]
-        position = end
-    for a, b in product(range(len(words)), range(len(words) + 1)):
-        assert tuple(words[a:b]) not in SMALL.entries["city"] or any(marks[a:b])
 
 
 @given(st.lists(st.lists(st.sampled_from(["San", "José", "del", "monte", "rio", "x", "ann", "."])), max_size=3))

@@ -18,9 +18,8 @@ from phistack.ensemble.training.language_models import learn_language_models, se
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.character_models import CharacterModels, model_shapes
-from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.documents import Document
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.formats import write_corpus
@@ -114,11 +113,6 @@ def test_rare_characters_are_unknown_and_no_text_is_an_error() -> None:
         train_models(["ab"], SMALL, seed=0)
     with pytest.raises(TrainingError, match="no text to learn from"):
         learn_language_models([Document("1", " \n")], SMALL)
-
-
-def test_long_sentences_are_read_in_pieces() -> None:
-    long = "abc " * 150
-    assert perplexity(train_models([long] * 3, replace(SMALL, epochs=1), seed=0), [long]) > 1
 
 
 def test_every_twentieth_note_says_how_well_they_foresee() -> None:

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
-from phistack.features.columns.lines import line_bounds, line_starts
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace
+from phistack.features.columns.table import FeatureSpace, line_bounds, line_starts
 from phistack.features.columns.word_columns import shape, short_shape
 from phistack.features.documents import Document
-from phistack.features.sentences import sentence_starts
-from phistack.features.tokens import Tokeniser
+from phistack.features.tokens import Tokeniser, sentence_starts
 
 FRAGMENTS = (
     "Nombre: ", "Apellidos ", "Medina", "medina", " ", "  ", "\n", "\r\n", "\n\n", ":", ".", ",", "(", "]", "1/2/81",

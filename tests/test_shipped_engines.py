@@ -18,7 +18,7 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features import files
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.formats.note_file import NoteFile
+from phistack.features.formats.format import NoteFile
 from phistack.features.language_gate import languages_of
 from tests.fixture_types import Phistack
 from tests.invented_corpora import spanish_legal_prose

@@ -10,7 +10,7 @@ import pytest
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.taggers import SpacyAnnotator, annotators_of, load_pipeline
+from phistack.features.columns.taggers import annotator_of, load_pipeline
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import MissingResourceError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
@@ -90,7 +90,6 @@ def test_a_pipeline_in_a_folder_tags_our_tokens(folder: Path) -> None:
 
 
 def test_a_pipeline_that_is_installed_is_found_by_its_name(installed: str) -> None:
-    assert annotators_of(f"spacy:{installed}", "") == (SpacyAnnotator(installed, "pos"),)
     settings = FeatureSettings(language="nl", pos="installed")
     assert settings.pos == "spacy:nl_core_news_sm"
     space = FeatureSpace(settings)
@@ -117,7 +116,7 @@ def test_a_pipeline_that_does_not_tag_is_one_sentence_and_no_empty_column(
     tmp_path: Path, column: str, what: str
 ) -> None:
     spacy.blank("nl").to_disk(tmp_path / "blank")
-    annotator = SpacyAnnotator(str(tmp_path / "blank"), column)
+    annotator = annotator_of(column, f"spacy:{tmp_path / 'blank'}")
     with pytest.raises(MissingResourceError, match=f"does not tag {what}; name one that does") as caught:
         annotator.tags(["Jan", "kwam"], np.array([0, 2], dtype=np.int32))
     assert "Jan" not in str(caught.value) and "\n" not in str(caught.value)

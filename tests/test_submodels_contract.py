@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles

@@ -9,12 +9,12 @@ import pytest
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.unlabelled import brown_paths, cluster_paths, learn_vectors
 from phistack.features import errors
+from phistack.features.columns.representations import read_clusters, read_vectors
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
 from phistack.features.errors import TrainingError
 from phistack.features.formats import write_corpus
-from phistack.features.word_vectors import read_clusters, read_vectors
 
 Command = Callable[..., tuple[int, str, str]]
 

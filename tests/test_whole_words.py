@@ -118,35 +118,6 @@ def test_a_word_without_end_is_cut_into_sentences_of_bounded_length() -> None:
     assert len(table) == 5000 and np.diff(table.sentences).max() == 200
 
 
-def test_a_saved_space_of_pieces_reads_equal_tables(tmp_path: Path) -> None:
-    from phistack.features.saved_files import SavedFiles
-
-    space = FITTED[1]
-    space.save(tmp_path)
-    again = FeatureSpace.load(SavedFiles.of_folder(tmp_path))
-    for one, other in zip(space.tables(NOTES), again.tables(NOTES), strict=True):
-        assert one.words == other.words and np.array_equal(one.ids, other.ids)
-
-
-def test_the_crf_sums_the_weights_of_pieces_and_their_words() -> None:
-    """Word columns of one piece differ with the word around it, so that no sum by piece alone can stand for them."""
-    columns = ("word", "lower", "stem", "shape", "short_shape", "prefix3", "suffix3")
-    crf = CrfSubmodel(templates=tuple(((name, 0),) for name in columns), min_count=1)
-    tables = FITTED[1].tables(NOTES)
-    crf.fit(tables)
-    read = crf.crosses_.read(tables)
-    from phistack.submodels.crf.crfsuite_file import read_weights
-
-    weights = read_weights(crf.model_)
-    rows = {name: row for row, name in zip(weights.state, weights.attributes, strict=True)}
-    nothing = np.zeros(len(weights.labels))
-    slow = [
-        sum((rows.get(f"{i}:{values[token]}", nothing) for i, values in enumerate(read)), nothing)
-        for token in range(len(read[0]))
-    ]
-    assert np.allclose(crf.emissions(tables), slow, atol=1e-4)
-
-
 def test_neighbours_are_words_and_not_pieces() -> None:
     [table] = FeatureSpace(FeatureSettings(tokeniser="zhao2020")).fit([Document("x", "of MRI, McX")])
     # of | M R I | , | Mc X
@@ -175,7 +146,7 @@ def test_where_no_word_is_cut_windows_of_words_are_windows_of_tokens() -> None:
 
 def test_the_crf_weighs_windows_of_words_as_it_learned_them(tmp_path: Path) -> None:
     from phistack.features.saved_files import SavedFiles
-    from phistack.submodels.crf.crfsuite_file import read_weights
+    from phistack.submodels.crf.crfsuite import read_weights
 
     tables = FITTED[1].tables(NOTES)
     crf = CrfSubmodel(templates=WINDOWS, min_count=1, whole_words=True).fit(tables)

@@ -14,6 +14,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.representations import read_clusters, read_vectors
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.columns.word_columns import normal_form
@@ -21,7 +22,6 @@ from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.saved_files import SavedFiles
-from phistack.features.word_vectors import read_clusters, read_vectors
 from phistack.submodels.base import new_submodel
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.crf.submodel import CrfSubmodel

@@ -30,7 +30,7 @@ from phistack.ensemble.deidentification import Deidentified, Replacement, kind_o
 from phistack.ensemble.deidentification.kinds import name_role
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError, SettingsError, no_such
-from phistack.features.formats.columns import (
+from phistack.features.formats.records import (
     PATIENT_COLUMN,
     SPANS,
     listed_names,

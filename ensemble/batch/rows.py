@@ -26,11 +26,10 @@ from pathlib import Path
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.tools.progress import meter
 from phistack.features.errors import CorpusError, SettingsError
-from phistack.features.formats.columns import id_in, patient_in
-from phistack.features.formats.format import Record, Table, sha256
+from phistack.features.formats.format import NoteFile, Reading, Record, Table, sha256
 from phistack.features.formats.found import NOTE, Found, NoteTable
-from phistack.features.formats.note_file import NoteFile, Reading
 from phistack.features.formats.recognise import FORMATS, format_named, format_told_by, recognise
+from phistack.features.formats.records import id_in, patient_in
 
 TABLES = tuple(format.name for format in FORMATS.values() if format.table)
 """The formats that have columns."""

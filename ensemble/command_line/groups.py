@@ -66,7 +66,7 @@ class ReadingOptions:
     def reader(self) -> Reader:
         """How to read the notes."""
         from phistack.features.formats import Reader
-        from phistack.features.formats.columns import ColumnNames
+        from phistack.features.formats.records import ColumnNames
 
         return Reader(self.from_format, ColumnNames(self.id_column, self.text_column, self.patient_column))
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair
 from phistack.features.errors import EvaluationError
 from phistack.features.files import read_text
-from phistack.features.sentences import count_sentences
 from phistack.features.shown import shown_id
+from phistack.features.tokens import count_sentences
 
 _SUFFIX = ".ann"
 _WHOLE_NUMBER = re.compile(r"\s*\d{1,9}\s*")

@@ -23,8 +23,7 @@ from phistack.features.columns.settings import FeatureSettings, lines_end_senten
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.plain_view import plain_view
-from phistack.features.sentences import learned_abbreviations, sentence_starts
-from phistack.features.tokens import Tokeniser, offsets_of
+from phistack.features.tokens import Tokeniser, learned_abbreviations, offsets_of, sentence_starts
 
 UNITS = PATIENTS, SENTENCES = "patients", "sentences"
 """What is drawn."""

@@ -52,7 +52,7 @@ from phistack.features.errors import UnsafePatternError as UnsafePatternError
 from phistack.features.errors import VerificationError as VerificationError
 from phistack.features.formats import read_corpus as read_corpus
 from phistack.features.formats import write_corpus as write_corpus
-from phistack.features.formats.columns import ColumnNames as ColumnNames
+from phistack.features.formats.records import ColumnNames as ColumnNames
 from phistack.features.labels import LabelSet as LabelSet
 from phistack.submodels.base import Candidate as Candidate
 

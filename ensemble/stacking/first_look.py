@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
 from phistack.features.arrays import Floats
-from phistack.features.columns.lines import line_bounds, lines_touched
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_bounds, lines_touched
 from phistack.submodels.base import LineMask, NoteProposals, in_lines
 
 

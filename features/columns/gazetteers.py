@@ -10,7 +10,7 @@ nothing. Case and accents are ignored: `Jose` matches `José`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -86,9 +86,9 @@ class Gazetteers:
     entries: Mapping[str, frozenset[Entry]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _by_first_tokens(self) -> Mapping[str, dict[Entry, tuple[Entry, ...]]]:
-        """Column -> its entries of several tokens by their first two, the longest first."""
-        return {column: _by_first_tokens(self.entries.get(column, ())) for column in GAZETTEER_COLUMNS}
+    def _longest(self) -> dict[str, int]:
+        """Column -> the most tokens of an entry."""
+        return {column: max(map(len, found), default=0) for column, found in self.entries.items()}
 
     @cached_property
     def _roles(self) -> dict[str, int]:
@@ -120,9 +120,10 @@ class Gazetteers:
         at = np.flatnonzero((role[:-1] & _FIRST > 0) & (role[1:] & _SECOND > 0))
         free = 0
         for i, end in zip(at.tolist(), layout.bounds[layout.note[at] + 1].tolist(), strict=True):
-            entry = _longest(self._by_first_tokens[name], layout.words, i, end) if i >= free else None
-            if entry is not None:
-                free = i + len(entry)
+            ahead = tuple(map(_folded, layout.words[i : min(end, i + self._longest[name])])) if i >= free else ()
+            length = next((n for n in range(len(ahead), 1, -1) if ahead[:n] in self.entries[name]), 0)
+            if length:
+                free = i + length
                 codes[i:free] = _INSIDE
                 codes[i] = _BEGIN
         return codes, [NONE, "B", "I"]
@@ -138,23 +139,6 @@ class Gazetteers:
             if column not in GAZETTEER_COLUMNS or not all(map(str.split, found)):
                 raise BundleError(f"the gazetteer {column} of the trained engine is not a known list of entries")
         return cls({column: frozenset(tuple(entry.split(" ")) for entry in found) for column, found in state.items()})
-
-
-def _by_first_tokens(entries: Iterable[Entry]) -> dict[Entry, tuple[Entry, ...]]:
-    index: dict[Entry, list[Entry]] = {}
-    for entry in entries:
-        if len(entry) > 1:
-            index.setdefault(entry[:2], []).append(entry)
-    return {first: tuple(sorted(found, key=lambda e: (-len(e), e))) for first, found in index.items()}
-
-
-def _longest(index: Mapping[Entry, tuple[Entry, ...]], words: Sequence[str], start: int, end: int) -> Entry | None:
-    """The longest entry at `start`; `end` is the end of the note."""
-    entries = index.get(tuple(map(_folded, words[start : min(end, start + 2)])))
-    if entries is None:
-        return None
-    ahead = tuple(map(_folded, words[start : min(end, start + len(entries[0]))]))
-    return next((entry for entry in entries if ahead[: len(entry)] == entry), None)
 
 
 def _folded(word: str) -> str:

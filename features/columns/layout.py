@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from phistack.features.arrays import Integers32
 from phistack.features.columns.vocabulary import Coded, Distinct
 from phistack.features.columns.word_columns import NONE
-from phistack.features.sentences import cut_long, sentence_starts
-from phistack.features.tokens import Tokeniser, TokenOffsets, offsets_of
+from phistack.features.tokens import Tokeniser, TokenOffsets, cut_long, offsets_of, sentence_starts
 
 LINE_END = 3
 """The value of `Layout.space` before the first token of a line."""
@@ -42,11 +41,9 @@ _LONGEST_HEADER = 6
 
 @dataclass(frozen=True)
 class Known:
-    """The cache shared by batches of notes, so values of a repeated word are computed once.
+    """Distinct tokens, stretches between white space, and words, where tokens are pieces of them.
 
-    :param words: distinct tokens.
-    :param pieces: distinct stretches between white space.
-    :param whole_words: distinct words, where tokens are pieces of them.
+    Batches of notes share this cache, so values of a repeated word are computed once.
     """
 
     words: Distinct = field(default_factory=Distinct, repr=False)
@@ -86,7 +83,7 @@ class Layout:
         abbreviations: frozenset[str] = frozenset(),
         known: Known | None = None,
     ) -> Layout:
-        """Cut notes into tokens and sentences; see `features.tokens` and `features.sentences`."""
+        """Cut notes into tokens and sentences; see `features.tokens` and `features.tokens`."""
         tokeniser, known = tokeniser or Tokeniser(), known or Known()
         cuts = list(map(tokeniser.cut, texts))
         if not tokeniser.keeps_words:
@@ -118,15 +115,6 @@ class Layout:
             return np.arange(len(self), dtype=np.int32)
         pieces = [np.diff(_first_pieces(*both)) for both in zip(self.cuts, self.whole.cuts, strict=True)]
         return np.repeat(np.arange(len(self.whole), dtype=np.int32), np.concatenate([np.zeros(0, np.int32), *pieces]))
-
-    @cached_property
-    def forms(self) -> Integers32:
-        """A number for each distinct pair of token and whole word."""
-        if self.whole is None:
-            return self.numbers
-        pairs = self.whole.numbers[self.word].astype(np.int64) * len(self.known.words) + self.numbers
-        forms: Integers32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
-        return forms
 
     @cached_property
     def words(self) -> list[str]:

@@ -5,6 +5,7 @@
     tables[0].column("key")                  (n_tokens,) integers
     space.values("key")[3]                   the value with the id 3 in the column "key"
     space.tables(unseen_documents)           a value unseen in training has the id 0
+    line_bounds(tables[0])                   [0, 12, 31]: tokens 0 to 11 are one sequence of lines, 12 to 30 the other
 
 All submodels read the same tables. A column is computed when it is first read, for a batch of notes at once.
 
@@ -17,28 +18,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from phistack.features.arrays import Integers32
+from phistack.features.arrays import Integers, Integers32
 from phistack.features.character_models import CharacterModels
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.columns.layout import Known, Layout
-from phistack.features.columns.reader import ColumnReader, LazyColumns
 from phistack.features.columns.representations import Representations, RepresentationsState
-from phistack.features.columns.settings import FeatureSettings, lines_end_sentences, trained_byte_pairs
+from phistack.features.columns.settings import (
+    ColumnReader,
+    FeatureSettings,
+    LazyColumns,
+    lines_end_sentences,
+    trained_byte_pairs,
+)
 from phistack.features.columns.taggers import refuse_other_languages
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form
-from phistack.features.documents import Document
+from phistack.features.documents import Document, Span
 from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.saved_files import SavedFiles, damage_refused
-from phistack.features.sentences import learned_abbreviations
 from phistack.features.tags import encode
-from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets
+from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets, learned_abbreviations
 from phistack.features.writing import write_json
 
 _NOTES_AT_ONCE = 64
@@ -53,7 +58,6 @@ class _SpaceState(TypedDict):
     byte_pairs: list[tuple[str, str]] | None
     gazetteers: dict[str, list[str]]
     vocabularies: dict[str, list[str]]
-    stems: NotRequired[list[int]]
     representations: NotRequired[RepresentationsState]
 
 
@@ -88,11 +92,6 @@ class FeatureTable:
     def words(self) -> list[str]:
         """The tokens' text."""
         return self.batch.layout.cuts[self.number][0]
-
-    @property
-    def word_numbers(self) -> Integers32:
-        """A number for each distinct word of the batch (or piece of a word, if tokens are pieces): `(n_tokens,)`."""
-        return self._own(self.batch.layout.forms)
 
     def neighbours(self, offset: int) -> Integers32:
         """The index of the token `offset` words on, of shape `(n_tokens,)`; -1 beyond the ends of the note.
@@ -167,9 +166,7 @@ class FeatureSpace:
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
         self.representations_ = self._read_representations(notes)
         self._known = Known()
-        self._reader = ColumnReader(
-            self.settings, self.vocabularies_, self.gazetteers_, representations=self.representations_
-        )
+        self._reader = ColumnReader(self.settings, self.vocabularies_, self.gazetteers_, self.representations_)
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -226,7 +223,6 @@ class FeatureSpace:
             "byte_pairs": list(byte_pairs.merges) if byte_pairs else None,
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
-            "stems": self._reader.words.stems_of_training(),
         }
         if self.representations_:
             state["representations"] = self.representations_.to_dict()
@@ -247,10 +243,47 @@ class FeatureSpace:
             space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-            stems = state.get("stems", [])
             models = CharacterModels.load(files) if CharacterModels.in_files(files) else None
             space.representations_ = Representations.from_dict(state.get("representations", {}), models)
-            space._reader = ColumnReader(
-                space.settings, space.vocabularies_, space.gazetteers_, stems, space.representations_
-            )
+            space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, space.representations_)
         return space
+
+
+_LONGEST = 1_000
+"""The most tokens of a sequence; longer lines are cut at the ends of sentences, as only sequences are processed in
+parallel."""
+
+
+def line_starts(table: FeatureTable) -> Integers32:
+    """The first tokens of those sentences that open a line, of shape `(n_lines,)`."""
+    layout, firsts = table.batch.layout, table.sentences[:-1]
+    starts: Integers32 = firsts[layout.opens_line[layout.bounds[table.number] + firsts]]
+    return starts
+
+
+def line_bounds(table: FeatureTable) -> Integers32:
+    """The bounds of sequences, of shape `(n_sequences + 1,)`: sentences of one line, joined up to 1,000 tokens.
+
+    An abbreviation within an address is easily taken for the end of a sentence, so a sequence model reads whole lines.
+    """
+    opens_line = set(line_starts(table).tolist())
+    bounds = table.sentences[:1].tolist()
+    for begin, end in pairwise(table.sentences[1:].tolist()):
+        if begin in opens_line or end - bounds[-1] > _LONGEST:
+            bounds.append(begin)
+    return np.array([*bounds, *table.sentences[1:][-1:]], dtype=np.int32)
+
+
+def tokens_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
+    """The first token of each span and the token after its last, each of shape `(n_spans,)`."""
+    starts, ends = table.offsets
+    first = ends.searchsorted([span.start for span in spans], side="right")
+    return first, np.maximum(starts.searchsorted([span.end for span in spans]), first)
+
+
+def lines_touched(table: FeatureTable, spans: Sequence[Span]) -> tuple[Integers, Integers]:
+    """The first line of each span, as in `line_bounds`, and the line after its last, each `(n_spans,)`."""
+    first, last = tokens_touched(table, spans)
+    starts = line_bounds(table)[:-1]
+    begin = np.maximum(starts.searchsorted(first, side="right") - 1, 0)
+    return begin, np.maximum(starts.searchsorted(last), begin)

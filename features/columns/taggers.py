@@ -1,8 +1,8 @@
 """Parts of speech and general named entities by other programs: NLTK, a CoreNLP server, a pipeline of spaCy.
 
-    annotators_of(pos="nltk", ner="http://localhost:9000")     NLTK's English tagger, a CoreNLP server's named entities
-    annotators_of(pos="spacy:nl_core_news_sm", ner="")         parts of speech by a pipeline of spaCy
-    installed_tagger("nl", "pos")                              "spacy:nl_core_news_sm", if that is installed
+    annotator_of("pos", "nltk")                     NLTK's English tagger; its data is read when first used
+    annotator_of("ner", "http://localhost:9000")    a CoreNLP server's named entities
+    installed_tagger("nl", "pos")                   "spacy:nl_core_news_sm", if that is installed
 
 Missing data or a missing server is an error that names the command which fetches or starts it, and never an empty
 column: a model must get the features it was trained with.
@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
-
-import numpy as np
+from typing import Any
 
 from phistack.features.arrays import Integers32
 from phistack.features.errors import MissingResourceError, SettingsError, how_to_install
@@ -29,8 +27,8 @@ from phistack.features.errors import MissingResourceError, SettingsError, how_to
 WITHOUT = 'or do without, with {0} = "" under [features] of the settings file'
 """The alternative to a missing tagger; takes the name of the column."""
 
-_TagSentences = Callable[[list[list[str]]], list[list[tuple[str, str]]]]
-"""From the tokens of sentences to the same with their tags."""
+_Sentences = list[list[str]]
+"""The tokens of sentences, or their tags."""
 
 _TAGGER = "averaged_perceptron_tagger_eng"
 _CHUNKER = "maxent_ne_chunker_tab"
@@ -49,18 +47,16 @@ _PIPELINES = {
 _PIPELINE = re.compile(r"[a-z]{2,3}_[a-z0-9]+_[a-z0-9_]+")
 
 
-class Annotator(Protocol):
-    """Adds a column that depends on whole sentences."""
+@dataclass(frozen=True)
+class Annotator:
+    """Adds a column that depends on whole sentences.
 
-    @property
-    def column(self) -> str:
-        """The column's name."""
-        ...
+    :param language: the only language that it supports; empty for several, or if unknown.
+    :param tag: from the tokens of sentences to their tags.
+    """
 
-    @property
-    def language(self) -> str:
-        """The only language that it supports; empty for several, or if unknown."""
-        ...
+    language: str
+    tag: Callable[[_Sentences], _Sentences]
 
     def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
         """The value of each token.
@@ -69,125 +65,91 @@ class Annotator(Protocol):
         :param sentences: index of the first token of each sentence, then `n_tokens`: shape `(n_sentences + 1,)`.
         :raises MissingResourceError: if the data or the server that the annotator needs is not there.
         """
-        ...
+        cut = [list(words[a:b]) for a, b in pairwise(sentences.tolist()) if a < b]
+        return list(chain.from_iterable(self.tag(cut))) if cut else []
 
 
-def _cut(words: Sequence[str], sentences: Integers32) -> list[list[str]]:
-    """The tokens of each sentence."""
-    return [list(words[a:b]) for a, b in pairwise(sentences.tolist())]
+@contextmanager
+def _data_there(what: str, data: str, column: str) -> Iterator[None]:
+    """Name the command that fetches data of NLTK which is missing in the block."""
+    try:
+        yield
+    except (LookupError, OSError):
+        raise MissingResourceError(
+            f"the data of the {what} is missing; get it with: python -m nltk.downloader {data} "
+            f"({WITHOUT.format(column)})"
+        ) from None
 
 
-@dataclass(frozen=True)
-class NltkAnnotator:
-    """Parts of speech by NLTK's averaged perceptron tagger, for English; its data is read when first used."""
+@cache
+def _perceptron() -> Any:
+    from nltk.tag.perceptron import PerceptronTagger
 
-    column: ClassVar[str] = "pos"
-    language: ClassVar[str] = "en"
-
-    @cached_property
-    def _tag_sentences(self) -> _TagSentences:
-        from nltk.tag.perceptron import PerceptronTagger
-
-        try:
-            tagger = PerceptronTagger(lang="eng")
-        except (LookupError, OSError):
-            raise MissingResourceError(
-                f"the data of the part-of-speech tagger is missing; get it with: python -m nltk.downloader {_TAGGER}"
-                f" ({WITHOUT.format('pos')})"
-            ) from None
-        return lambda sentences: [tagger.tag(sentence) for sentence in sentences]
-
-    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
-        """The parts of speech; see `Annotator.tags`."""
-        return [tag for tagged in self._tag_sentences(_cut(words, sentences)) for _, tag in tagged]
+    with _data_there("part-of-speech tagger", _TAGGER, "pos"):
+        return PerceptronTagger(lang="eng")
 
 
-@dataclass(frozen=True)
-class NltkEntities:
+@cache
+def _chunker() -> Any:
+    from nltk.chunk import ne_chunker
+
+    return ne_chunker()
+
+
+def _nltk_tags(sentences: _Sentences) -> _Sentences:
+    """Parts of speech by NLTK's averaged perceptron tagger, for English."""
+    return [[tag for _, tag in _perceptron().tag(sentence)] for sentence in sentences]
+
+
+def _nltk_entities(sentences: _Sentences) -> _Sentences:
     """Persons, organisations and places by NLTK's maximum entropy chunker over its tagger, for English.
 
     A token of an entity has its type, such as `PERSON`, others `O`, as from a CoreNLP server.
     """
-
-    column: ClassVar[str] = "ner"
-    language: ClassVar[str] = "en"
-    tagger: NltkAnnotator = field(default_factory=NltkAnnotator)
-
-    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
-        """The named entities; see `Annotator.tags`."""
-        tags = self.tagger.tags(words, sentences)
-        tagged = [list(zip(words[a:b], tags[a:b], strict=True)) for a, b in pairwise(sentences.tolist())]
-        try:
-            parts = [part for sentence in tagged if sentence for part in self._chunker.parse(sentence)]
-        except (LookupError, OSError):
-            raise MissingResourceError(
-                f"the data of the named-entity chunker is missing; get it with: python -m nltk.downloader {_TAGGER} "
-                f"{_CHUNKER} words ({WITHOUT.format('ner')})"
-            ) from None
-        entities = (["O"] if isinstance(part, tuple) else [str(part.label())] * len(part) for part in parts)
-        return [entity for of_part in entities for entity in of_part]
-
-    @cached_property
-    def _chunker(self) -> Any:
-        from nltk.chunk import ne_chunker
-
-        return ne_chunker()
+    tagged = [_perceptron().tag(sentence) for sentence in sentences]
+    with _data_there("named-entity chunker", f"{_TAGGER} {_CHUNKER} words", "ner"):
+        trees = list(map(_chunker().parse, tagged))
+    return [
+        [type for part in tree for type in (["O"] if isinstance(part, tuple) else [str(part.label())] * len(part))]
+        for tree in trees
+    ]
 
 
-@dataclass(frozen=True)
-class CoreNlpAnnotator:
+def _core_nlp_tags(url: str, column: str, sentences: _Sentences) -> _Sentences:
     """Tags of a CoreNLP server (Manning 2014), by NLTK's client.
 
     The notes' text is sent to the server, which must be one that may see it.
-
-    :param url: of the server, for example `http://localhost:9000`.
-    :param column: `pos` or `ner`.
     """
+    try:
+        from nltk.parse.corenlp import CoreNLPParser
 
-    language: ClassVar[str] = ""
-    url: str
-    column: str
+        parser = CoreNLPParser(url=url, tagtype=column)
+    except ImportError:
+        raise MissingResourceError(
+            "the client of the CoreNLP server needs the package requests; install it with: pip install requests"
+        ) from None
+    try:
+        with closing(parser.session):
+            answers = list(zip(sentences, map(list, parser.tag_sents(sentences)), strict=True))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise MissingResourceError(
+            f"the CoreNLP server at {url} gave no proper answer ({type(error).__name__}); "
+            f"start it with: {_START_SERVER}"
+        ) from None
+    return [_fit(url, words, tagged) for words, tagged in answers]
 
-    @cached_property
-    def _tag_sentences(self) -> _TagSentences:
-        try:
-            from nltk.parse.corenlp import CoreNLPParser
 
-            tag: _TagSentences = CoreNLPParser(url=self.url, tagtype=self.column).tag_sents
-        except ImportError:
-            raise MissingResourceError(
-                "the client of the CoreNLP server needs the package requests; install it with: pip install requests"
-            ) from None
-        return tag
-
-    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
-        """The server's tags; see `Annotator.tags`."""
-        cut = _cut(words, sentences)
-        answers = self._ask(cut) if cut else []
-        return [tag for pair in zip(cut, answers, strict=True) for tag in self._fit(*pair)]
-
-    def _ask(self, sentences: list[list[str]]) -> list[list[tuple[str, str]]]:
-        tag = self._tag_sentences
-        try:
-            return [list(tagged) for tagged in tag(sentences)]
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise MissingResourceError(
-                f"the CoreNLP server at {self.url} gave no proper answer ({type(error).__name__}); "
-                f"start it with: {_START_SERVER}"
-            ) from None
-
-    def _fit(self, words: list[str], tagged: list[tuple[str, str]]) -> list[str]:
-        """One tag per token; a token that the server split has the tag of its first part."""
-        if len(words) == len(tagged):
-            return [tag for _, tag in tagged]
-        if "".join(words) != "".join(part for part, _ in tagged):
-            raise MissingResourceError(
-                f"the CoreNLP server at {self.url} gave {len(tagged)} tags for a sentence of {len(words)} tokens; "
-                f"start it without other tokenizer options: {_START_SERVER}"
-            )
-        tag_at = [tag for part, tag in tagged for _ in part]
-        starts = np.cumsum([0, *map(len, words[:-1])]).tolist()
-        return [tag_at[start] for start in starts]
+def _fit(url: str, words: list[str], tagged: list[tuple[str, str]]) -> list[str]:
+    """One tag per token; a token that the server split has the tag of its first part."""
+    if len(words) == len(tagged):
+        return [tag for _, tag in tagged]
+    if "".join(words) != "".join(part for part, _ in tagged):
+        raise MissingResourceError(
+            f"the CoreNLP server at {url} gave {len(tagged)} tags for a sentence of {len(words)} tokens; "
+            f"start it without other tokenizer options: {_START_SERVER}"
+        )
+    tag_at = [tag for part, tag in tagged for _ in part]
+    return [tag_at[start] for start in accumulate(map(len, words[:-1]), initial=0)]
 
 
 def is_path(pipeline: str) -> bool:
@@ -195,60 +157,44 @@ def is_path(pipeline: str) -> bool:
     return bool(pipeline) and (Path(pipeline).is_dir() or len(Path(pipeline).parts) > 1)
 
 
-@dataclass(frozen=True)
-class SpacyAnnotator:
+def _spacy_language(pipeline: str) -> str:
+    """The language in the name of a pipeline or the settings of its folder; empty for several, or if unknown."""
+    code = pipeline.partition("_")[0]
+    if is_path(pipeline):
+        code = ""
+        # An unusable folder is reported when the pipeline is loaded.
+        with suppress(OSError, ValueError, TypeError, LookupError):
+            code = str(json.loads((Path(pipeline) / "meta.json").read_text(encoding="utf-8"))["lang"])
+    return _CODES.get(code, code)
+
+
+def _spacy_tags(pipeline: str, column: str, sentences: _Sentences) -> _Sentences:
     """Tags of a locally installed pipeline of spaCy (Honnibal et al. 2020).
 
     :param pipeline: its name as a package, for example `nl_core_news_sm`, or the path of its folder.
-    :param column: `pos` or `ner`.
     """
-
-    pipeline: str
-    column: str
-
-    @property
-    def language(self) -> str:
-        """The language in its name or the settings of its folder; empty for several (`xx`), or if unknown."""
-        code = self.pipeline.partition("_")[0]
-        if is_path(self.pipeline):
-            code = ""
-            # An unusable folder is reported when the pipeline is loaded.
-            with suppress(OSError, ValueError, TypeError, LookupError):
-                code = str(json.loads((Path(self.pipeline) / "meta.json").read_text(encoding="utf-8"))["lang"])
-        return _CODES.get(code, code)
-
-    @property
-    def _loaded(self) -> Any:
-        try:
-            return load_pipeline(self.pipeline)
-        except (ImportError, OSError):
-            remedy = f"get it with: {how_to_install('entities')}, and python -m spacy download {self.pipeline}"
-            if is_path(self.pipeline):
-                remedy = f"put its folder there, and install spaCy with: {how_to_install('entities')}"
-            raise MissingResourceError(
-                f"the pipeline {self.pipeline} of spaCy is not installed; {remedy} ({WITHOUT.format(self.column)})"
-            ) from None
-
-    def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
-        """The pipeline's tags for our tokens; see `Annotator.tags`."""
-        language = self._loaded
-        from spacy.tokens import Doc
-
-        docs = (Doc(language.vocab, words=cut) for cut in _cut(words, sentences) if cut)
-        # These take most of the time, and parts of speech do not need them.
-        disabled = ("parser", "ner", "lemmatizer") if self.column == "pos" else ()
-        return [tag for doc in language.pipe(docs, disable=disabled) for tag in self._tags_of(doc)]
-
-    def _tags_of(self, doc: Any) -> list[str]:
-        if self.column == "ner" and doc.has_annotation("ENT_IOB"):
-            return [str(token.ent_type_ or "O") for token in doc]
-        if self.column == "pos" and (doc.has_annotation("TAG") or doc.has_annotation("POS")):
-            return [str(token.tag_ or token.pos_) for token in doc]
-        what = "named entities" if self.column == "ner" else "parts of speech"
+    try:
+        language = load_pipeline(pipeline)
+    except (ImportError, OSError):
+        remedy = f"get it with: {how_to_install('entities')}, and python -m spacy download {pipeline}"
+        if is_path(pipeline):
+            remedy = f"put its folder there, and install spaCy with: {how_to_install('entities')}"
         raise MissingResourceError(
-            f"the pipeline {self.pipeline} of spaCy does not tag {what}; name one that does, "
-            f"{WITHOUT.format(self.column)}"
-        )
+            f"the pipeline {pipeline} of spaCy is not installed; {remedy} ({WITHOUT.format(column)})"
+        ) from None
+    from spacy.tokens import Doc
+
+    # These take most of the time, and parts of speech do not need them.
+    disabled = ("parser", "ner", "lemmatizer") if column == "pos" else ()
+    docs = list(language.pipe([Doc(language.vocab, words=words) for words in sentences], disable=disabled))
+    if column == "ner" and all(doc.has_annotation("ENT_IOB") for doc in docs):
+        return [[str(token.ent_type_ or "O") for token in doc] for doc in docs]
+    if column == "pos" and all(doc.has_annotation("TAG") or doc.has_annotation("POS") for doc in docs):
+        return [[str(token.tag_ or token.pos_) for token in doc] for doc in docs]
+    what = "named entities" if column == "ner" else "parts of speech"
+    raise MissingResourceError(
+        f"the pipeline {pipeline} of spaCy does not tag {what}; name one that does, {WITHOUT.format(column)}"
+    )
 
 
 @cache
@@ -259,25 +205,21 @@ def load_pipeline(pipeline: str) -> Any:
     return spacy.load(pipeline)
 
 
-def annotators_of(pos: str, ner: str) -> tuple[Annotator, ...]:
-    """The annotators of settings.
+def annotator_of(column: str, given: str) -> Annotator:
+    """The annotator of a setting.
 
-    :param pos: empty for none, `nltk`, `spacy:` and the name of a pipeline, or the URL of a CoreNLP server.
-    :param ner: likewise.
+    :param column: `pos` or `ner`.
+    :param given: `nltk`, `spacy:` and the name of a pipeline, or the URL of a CoreNLP server.
     :raises SettingsError: for anything else.
     """
-    return tuple(_annotator(column, given) for column, given in (("pos", pos), ("ner", ner)) if given)
-
-
-def _annotator(column: str, given: str) -> Annotator:
     if given == _NLTK:
-        return NltkAnnotator() if column == "pos" else NltkEntities()
+        return Annotator("en", _nltk_tags if column == "pos" else _nltk_entities)
     program, _, pipeline = given.partition(":")
     # An engine may be a stranger's, and spaCy would import any package that it names.
     if program == _SPACY and (_PIPELINE.fullmatch(pipeline) or is_path(pipeline)):
-        return SpacyAnnotator(pipeline, column)
+        return Annotator(_spacy_language(pipeline), partial(_spacy_tags, pipeline, column))
     if given.startswith(("http://", "https://")):
-        return CoreNlpAnnotator(given, column)
+        return Annotator("", partial(_core_nlp_tags, given, column))
     raise SettingsError(
         f"the setting {column} must be nltk, spacy: and the name of a pipeline, or the URL of a CoreNLP server, "
         f"not {given}"
@@ -285,10 +227,7 @@ def _annotator(column: str, given: str) -> Annotator:
 
 
 def installed_tagger(language: str, column: str) -> str:
-    """The setting for the installed tagger of a language; :raises SettingsError: if there is none.
-
-    :param column: `pos` or `ner`.
-    """
+    """The setting for the installed tagger of a language; :raises SettingsError: if there is none."""
     pipeline = _PIPELINES.get(language, "")
     if pipeline and find_spec(_SPACY) is not None and find_spec(pipeline) is not None:
         return f"{_SPACY}:{pipeline}"
@@ -303,10 +242,10 @@ def installed_tagger(language: str, column: str) -> str:
 
 def refuse_other_languages(language: str, *, pos: str, ner: str) -> None:
     """Check that the taggers support the language of the notes; :raises SettingsError: if one does not."""
-    for given, annotator in zip(filter(None, (pos, ner)), annotators_of(pos, ner), strict=True):
-        if annotator.language not in ("", language):
+    for column, given in (("pos", pos), ("ner", ner)):
+        only = annotator_of(column, given).language if given else ""
+        if only not in ("", language):
             raise SettingsError(
-                f"the tagger {given} knows the language {annotator.language} only, and the language of the notes is "
-                f"{language}; name a pipeline of spaCy or the URL of a CoreNLP server for it as {annotator.column}, "
-                f"{WITHOUT.format(annotator.column)}"
+                f"the tagger {given} knows the language {only} only, and the language of the notes is {language}; "
+                f"name a pipeline of spaCy or the URL of a CoreNLP server for it as {column}, {WITHOUT.format(column)}"
             )

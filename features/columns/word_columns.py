@@ -115,12 +115,9 @@ def _number_class(word: str) -> str:
     return "year" if len(word) == 4 and 1900 <= value <= 2150 else f"digits{min(len(word), 12)}"
 
 
-LOWER = "lower"
-"""The column of the word in small letters."""
-
 WORD_COLUMNS: Mapping[str, Callable[[str], str]] = {
     "word": lambda word: word,
-    LOWER: str.lower,
+    "lower": str.lower,
     "pattern": normal_form,
     "shape": shape,
     "short_shape": short_shape,

@@ -25,9 +25,8 @@ import numpy as np
 
 from phistack.features.documents import Document, Span, patient_of
 from phistack.features.errors import CorpusError
-from phistack.features.formats.format import Format, Notes, Pieces
-from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import checked_span, encode_all, encode_text, is_id, parse_offset
+from phistack.features.formats.format import Format, NoteFile, Notes, Pieces
+from phistack.features.formats.records import checked_span, encode_all, encode_text, is_id, parse_offset
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 from phistack.features.tags import OUTSIDE, decode, encode

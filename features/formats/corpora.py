@@ -22,12 +22,10 @@ from phistack.features.columns.word_columns import LANGUAGES
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import CorpusError, LabelError
 from phistack.features.files import STANDARD_INPUT
-from phistack.features.formats.columns import USUAL_NAMES, ColumnNames
-from phistack.features.formats.format import Pieces
+from phistack.features.formats.format import Pieces, Reading
 from phistack.features.formats.found import Found, write_files
-from phistack.features.formats.note_file import Reading
 from phistack.features.formats.recognise import format_named, recognise
-from phistack.features.formats.spans import file_name
+from phistack.features.formats.records import USUAL_NAMES, ColumnNames, file_name
 from phistack.features.labels import LabelSet, is_label
 from phistack.features.languages import furthest, language_of
 from phistack.features.shown import shown_id, shown_label

@@ -20,10 +20,8 @@ from typing import NamedTuple
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
-from phistack.features.formats.columns import SPANS, record_of
-from phistack.features.formats.format import Format, LineTable, Parsed, Pieces, Record, read_table, sha256
-from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import encode_all, encode_text
+from phistack.features.formats.format import Format, LineTable, NoteFile, Parsed, Pieces, Record, read_table, sha256
+from phistack.features.formats.records import SPANS, encode_all, encode_text, record_of
 from phistack.features.labels import LabelSet
 
 _DELIMITERS = (",", ";", "\t", "|")

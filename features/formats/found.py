@@ -23,9 +23,8 @@ from pathlib import Path
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
-from phistack.features.formats.columns import id_in
-from phistack.features.formats.format import Format, Pieces, Record, Rewritten, Table, sha256
-from phistack.features.formats.note_file import NoteFile, Reading
+from phistack.features.formats.format import Format, NoteFile, Pieces, Reading, Record, Rewritten, Table, sha256
+from phistack.features.formats.records import id_in
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 
@@ -161,10 +160,7 @@ def entries(root: Path, folder: str = "") -> list[tuple[str, bool, bool]]:
 
 
 class NoteTable(Table):
-    """Notes as rows; in a folder each file is a row, and the output is a folder with the same names.
-
-    :param found: the file or folder.
-    """
+    """Notes as rows; in a folder each file is a row, and the output is a folder with the same names."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(NoteFile(found.path, found.how))

@@ -17,8 +17,8 @@ from typing import Any
 
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
-from phistack.features.formats.columns import record_of
 from phistack.features.formats.format import Format, LineTable, Parsed, Pieces, Record, read_table
+from phistack.features.formats.records import record_of
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 

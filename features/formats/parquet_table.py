@@ -20,10 +20,8 @@ from typing import Any
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, need
 from phistack.features.files import STANDARD_INPUT
-from phistack.features.formats.columns import SPANS, record_of
-from phistack.features.formats.format import Format, Pieces, Record, Rewritten, Table, read_table, sha256
-from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import encode_all, encode_text
+from phistack.features.formats.format import Format, NoteFile, Pieces, Record, Rewritten, Table, read_table, sha256
+from phistack.features.formats.records import SPANS, encode_all, encode_text, record_of
 from phistack.features.labels import LabelSet
 
 _ROWS_AT_ONCE = 256
@@ -43,11 +41,7 @@ def arrow() -> Any:
 
 
 class ParquetTable(Table):
-    """Parquet.
-
-    :raises MissingResourceError: if pyarrow is not installed.
-    :raises CorpusError: if the file is not Parquet.
-    """
+    """Parquet; :raises MissingResourceError, CorpusError: if pyarrow is not installed, or the file is not Parquet."""
 
     def __init__(self, file: NoteFile, wanted: Collection[str] = ()) -> None:
         super().__init__(file, wanted)

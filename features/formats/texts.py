@@ -13,9 +13,8 @@ from collections.abc import Iterable
 
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.formats.format import Format, Notes, Pieces
-from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import checked_span, encode_text, file_name, parse_offset
+from phistack.features.formats.format import Format, NoteFile, Notes, Pieces
+from phistack.features.formats.records import checked_span, encode_text, file_name, parse_offset
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id
 

@@ -24,9 +24,8 @@ from lxml import etree
 
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.formats.format import Format, Notes, Pieces
-from phistack.features.formats.note_file import NoteFile
-from phistack.features.formats.spans import checked_span, file_name, parse_offset
+from phistack.features.formats.format import Format, NoteFile, Notes, Pieces
+from phistack.features.formats.records import checked_span, file_name, parse_offset
 from phistack.features.labels import LabelSet
 from phistack.features.shown import shown_id, shown_label
 
@@ -104,7 +103,6 @@ def _parse(root: str, name: str, text: str) -> etree._Element:
 def render(root: str, tag_id: str, first: int, documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """One file a note, named after its id.
 
-    :param root: the name of the root element.
     :param tag_id: the letter that the ids of the tags begin with.
     :param first: the number of the first tag.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from phistack.features.arrays import Integers, Integers32
-from phistack.features.columns.lines import line_bounds
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_bounds
 from phistack.features.columns.word_columns import normal_form
 from phistack.submodels.blstm.rows import EncodedNote
 

@@ -16,8 +16,7 @@ from typing import Self
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers, Integers32
-from phistack.features.columns.lines import line_bounds
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, line_bounds
 from phistack.features.tokens import TokenOffsets
 from phistack.submodels.base import LineMask
 

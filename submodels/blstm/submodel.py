@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, TypedDict
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers32, check_shapes
-from phistack.features.columns.lines import line_bounds
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.reporting import report
 from phistack.features.saved_files import SavedFiles, damage_refused

@@ -11,7 +11,7 @@ sequences are decoded as in `features.tags.decode`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -111,46 +111,27 @@ def _spans_of_batches(
         first = last
 
 
-def spans_of(
-    lattice: Lattice, threshold: float, always: Collection[TokenSpan] = ()
-) -> list[tuple[int, int, str, float]]:
+def spans_of(lattice: Lattice, threshold: float, always: Iterable[TokenSpan] = ()) -> list[tuple[int, int, str, float]]:
     """Spans and their exact probabilities.
 
     :param threshold: the least probability, above 0.
     :param always: spans to return whatever their probability, each within one sequence.
     :returns: first token, token after the last, label, probability; sorted.
     """
-    return sorted(_spans(lattice, threshold, _Wanted(always, lattice)))
+    found = dict(_probable_spans(lattice, threshold))
+    found |= {span: _probability(lattice, *span) for span in always if span not in found}
+    return sorted((*span, probability) for span, probability in found.items())
 
 
-class _Wanted:
-    """The spans to return whatever their probability; `until` is the largest end of those beginning at each token."""
-
-    def __init__(self, spans: Collection[TokenSpan], lattice: Lattice) -> None:
-        numbers = {label: number for number, label in enumerate(_labels(lattice.chain.tags)[0])}
-        self.until = np.zeros(len(lattice.lines.line), dtype=np.int64)
-        self._of_length: dict[int, list[tuple[int, int]]] = {}
-        for first, last, label in spans:
-            self.until[first] = max(self.until[first], last)
-            self._of_length.setdefault(last - first, []).append((first, numbers[label]))
-
-    def among(self, first: Integers, length: int, n_labels: int) -> NDArray[np.bool_]:
-        """Which spans of a length that begin at `first`, sorted, are wanted: `(len(first), n_labels)`."""
-        found = np.zeros((len(first), n_labels), dtype=np.bool_)
-        places = np.array(self._of_length.get(length, []), dtype=np.int64).reshape(-1, 2)
-        found[first.searchsorted(places[:, 0]), places[:, 1]] = True
-        return found
-
-
-def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tuple[int, int, str, float]]:
+def _probable_spans(lattice: Lattice, threshold: float) -> Iterator[tuple[TokenSpan, float]]:
     """`alive[i, t]` is the probability that the span begun at `first[i]` is still going on, with tag t."""
     labels, of_label = _labels(lattice.chain.tags)
     # (n_alive,) tokens, (n_alive, L) and (n_alive, n_labels): the spans followed, all of one length.
-    first = _beginnings(lattice, threshold, wanted)
+    first = np.flatnonzero(1 - lattice.probability(OUTSIDE) >= threshold)
     alive = _begun(lattice, first)
     masses, length = alive @ of_label, 1
     while True:
-        kept = (masses.max(axis=1, initial=0.0) >= threshold) | (wanted.until[first] >= first + length)
+        kept = masses.max(axis=1, initial=0.0) >= threshold
         first, alive, masses = first[kept], alive[kept], masses[kept]
         if not len(first):
             return
@@ -158,20 +139,21 @@ def _spans(lattice: Lattice, threshold: float, wanted: _Wanted) -> Iterator[tupl
         alive = _extended(lattice, alive, first + length)
         longer = alive @ of_label
         found = masses - longer
-        rows, columns = np.nonzero((found >= threshold) | wanted.among(first, length, len(labels)))
+        rows, columns = np.nonzero(found >= threshold)
         probabilities = np.clip(found[rows, columns], 0.0, 1.0).tolist()
         for begin, column, probability in zip(first[rows].tolist(), columns.tolist(), probabilities, strict=True):
-            yield begin, begin + length, labels[column], probability
+            yield (begin, begin + length, labels[column]), probability
         masses, length = longer, length + 1
 
 
-def _beginnings(lattice: Lattice, threshold: float, wanted: _Wanted) -> Integers:
-    """The tokens at which a span can begin, sorted."""
-    tags = lattice.chain.tags
-    if OUTSIDE not in tags:
-        return np.arange(len(lattice.lines.line), dtype=np.int64)
-    outside = lattice.probabilities[lattice.lines.place, tags.index(OUTSIDE)]
-    return np.flatnonzero((1 - outside >= threshold) | (wanted.until > 0))
+def _probability(lattice: Lattice, first: int, last: int, label: str) -> float:
+    """The probability of one span, by the same steps."""
+    labels, of_label = _labels(lattice.chain.tags)
+    alive = _begun(lattice, np.array([first]))
+    for token in range(first + 1, last):
+        alive = _extended(lattice, alive, np.array([token]))
+    ending = alive @ of_label - _extended(lattice, alive, np.array([last])) @ of_label
+    return float(np.clip(ending[0, labels.index(label)], 0.0, 1.0))
 
 
 def _begun(lattice: Lattice, tokens: Integers) -> Floats:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from phistack.features.arrays import Floats, Integers
 from phistack.submodels.chain.crf import Chain, Lines
@@ -23,8 +23,8 @@ from phistack.submodels.chain.crf import Chain, Lines
 _LEAST = -300.0
 """The lowest score relative to the best, so that no sum of products is zero."""
 
-_A_FEW = 4
-"""The number of tags of a token that are searched first."""
+_SEQUENCES_AT_ONCE = 512
+"""In a search, which takes memory for each pair of tags."""
 
 _ROUNDING = 1e-9
 """An upper bound of rounding errors of probabilities."""
@@ -81,10 +81,6 @@ class Lattice:
         found: Floats = self.probabilities[self.lines.place, self.chain.tags.index(tag)]
         return found
 
-    def log_partition(self) -> float:
-        """The logarithm of the sum of exp(score) over all tag sequences, of all sentences together."""
-        return float(self.log_z.sum())
-
     def expected_transitions(self) -> Floats:
         """The expected number of each transition, [from, to], of shape `(L, L)`."""
         now = slice(len(self.lines.first), None)
@@ -99,41 +95,19 @@ class Lattice:
     def best_path(self) -> Integers:
         """The best tags, in the order of the text.
 
-        A path is at most as probable as each of its tags. So the best path of the most probable tags is the best of
-        all, if it is more probable than the other tags of each token together. Mostly one tag per token is enough, or
-        a few; the remaining sequences are searched among all tags.
+        A path is at most as probable as each of its tags. So the path of the most probable tags is the best of all, if
+        it is more probable than the other tags of each token together. Mostly it is; other sequences are searched.
         """
-        n_tags = self.probabilities.shape[1]
-        # (n,): the most probable tag of each token, and the probability of the tags searched so far.
         path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
-        covered = self.probabilities[self.lines.place, path]
-        for n_kept in sorted({min(_A_FEW, n_tags), n_tags}):
-            unsure = self._unsure(path, covered)
-            if not unsure.any():
-                break
+        # (n_sequences,): any other path has another tag somewhere.
+        others = np.zeros(len(self.lines.first))
+        np.maximum.at(others, self.lines.line, 1 - self.probabilities[self.lines.place, path])
+        unsure = np.exp(self.path_scores(path) - self.log_z) <= others + _ROUNDING
+        if unsure.any():
             rest = unsure[self.lines.line]
             edges = np.flatnonzero(np.diff(self.lines.line[rest], prepend=-1, append=-1))
-            emissions, lines = self.emissions[rest], Lines.of(edges, int(edges[-1]))
-            # (n_rest, n_kept): the most probable tags of the tokens of the remaining sequences.
-            probabilities = self.probabilities[self.lines.place[rest]]
-            kept = np.broadcast_to(np.arange(n_tags), probabilities.shape)
-            if n_kept < n_tags:
-                kept = np.argpartition(probabilities, n_tags - n_kept, axis=1)[:, n_tags - n_kept :]
-            covered[rest] = np.take_along_axis(probabilities, kept, axis=1).sum(axis=1)
-            path[rest] = viterbi(self.chain, emissions, lines, kept)
+            path[rest] = viterbi(self.chain, self.emissions[rest], Lines.of(edges, int(edges[-1])))
         return path
-
-    def _unsure(self, path: Integers, covered: Floats) -> NDArray[np.bool_]:
-        """The sequences that may have a better path than the given one, as in `lines.first`.
-
-        :param covered: the probability of the searched tags of each token.
-        """
-        # (n_sequences,): any other path has an unsearched tag somewhere, so it is at most as probable as the unsearched
-        # tags of that token together.
-        others = np.zeros(len(self.lines.first))
-        np.maximum.at(others, self.lines.line, 1 - covered)
-        unsure: NDArray[np.bool_] = np.exp(self.path_scores(path) - self.log_z) <= others + _ROUNDING
-        return unsure
 
     def path_scores(self, path: Integers) -> Floats:
         """The score of a path of each sequence, as in `lines.first`.
@@ -198,30 +172,25 @@ def _backward(chain: Chain, weights: Floats, sums: Floats, forward: Floats, line
     return backward, last_sums
 
 
-def viterbi(chain: Chain, emissions: Floats, lines: Lines, kept: Integers) -> Integers:
-    """The path with the highest score among some tags (Viterbi 1967), of shape `(n,)`, in the order of the text.
-
-    :param kept: the tags to search at each token, of shape `(n, n_kept)`; all L tags must be in their order.
-    """
+def viterbi(chain: Chain, emissions: Floats, lines: Lines) -> Integers:
+    """The path with the highest score (Viterbi 1967), of shape `(n,)`, in the order of the text."""
     into = np.ascontiguousarray(chain.transitions.T)
-    all_tags = kept.shape[1] == len(into)
-    # (n, n_kept): tags and the score of the best path up to each, in the order of the steps.
-    tags = kept[lines.order]
-    scores = np.take_along_axis(emissions[lines.order], tags, axis=1).astype(np.float64)
-    from_place = np.zeros(scores.shape, dtype=np.int64)
-    scores[: len(lines.first)] += chain.start[tags[: len(lines.first)]]
+    # (n, L): the score of the best path up to each tag, and the tag before it, in the order of the steps.
+    scores = emissions[lines.order].astype(np.float64)
+    from_tag = np.zeros(scores.shape, dtype=np.int64)
+    scores[: len(lines.first)] += chain.start
     later = lines.later()
     for before, now in later:
-        # (n_now, n_kept, n_kept): [token, to, from]. Only the best of the paths that arrive in a tag can go on.
-        between = into if all_tags else into[tags[now][:, :, None], tags[before][:, None, :]]
-        arriving = scores[before][:, None, :] + between
-        from_place[now] = arriving.argmax(axis=2)
-        scores[now] += arriving.max(axis=2)
-    # (n, 1): from the best last tag of each sequence back along its path.
-    path = np.zeros((len(scores), 1), dtype=np.int64)
+        for first in range(0, now.stop - now.start, _SEQUENCES_AT_ONCE):
+            block = slice(first, first + _SEQUENCES_AT_ONCE)
+            # (n_block, L, L): [token, to, from]. Only the best of the paths that arrive in a tag can go on.
+            arriving = scores[before][block, None] + into
+            from_tag[now][block] = arriving.argmax(axis=2)
+            scores[now][block] += arriving.max(axis=2)
+    # (n,): from the best last tag of each sequence back along its path.
+    path = np.zeros(len(scores), dtype=np.int64)
     last = lines.place[lines.last]
-    path[last, 0] = (scores[last] + chain.end[tags[last]]).argmax(axis=1)
+    path[last] = (scores[last] + chain.end).argmax(axis=1)
     for before, now in reversed(later):
-        path[before] = np.take_along_axis(from_place[now], path[now], axis=1)
-    found: Integers = np.take_along_axis(tags, path, axis=1)[lines.place, 0]
-    return found
+        path[before] = np.take_along_axis(from_tag[now], path[now, None], axis=1)[:, 0]
+    return path[lines.place]

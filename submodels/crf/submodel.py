@@ -21,9 +21,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers32
-from phistack.features.columns.lines import line_bounds
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.errors import BundleError, SettingsError, TrainingError, no_such
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import OUTSIDE, SCHEMES
@@ -31,7 +30,7 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, NoteProposals, Submodel, refuse_beyond, saved_submodel
 from phistack.submodels.chain.candidates import batches, propose
 from phistack.submodels.chain.crf import Chain
-from phistack.submodels.crf.crfsuite_file import read_weights
+from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
 from phistack.submodels.crf.templates import TEMPLATES, Cross, Crosses, named_crosses, usable
 
@@ -50,8 +49,11 @@ _FURTHEST = 50
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CrfSettings:
-    """The features of the CRF and its training.
+class CrfSubmodel(Submodel):
+    """The CRF.
+
+    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
+    `model_` (CRFsuite's file).
 
     :param templates: the feature crosses, or a file of them by name or path (`submodels.crf.templates`); those with a
         column that the feature space lacks are dropped. Columns of other packages that they do not name are read at
@@ -59,7 +61,7 @@ class CrfSettings:
     :param whole_words: whether offsets in templates count words, where tokens are pieces of words: -1 is the last
         piece of the previous word, not another piece of the same word.
     :param scheme: `BIO` or `BIOES`.
-    :param join_sentences: whether sentences of one line are one sequence; see `features.columns.lines.line_bounds`.
+    :param join_sentences: whether sentences of one line are one sequence; see `features.columns.table.line_bounds`.
     :param algorithm: `lbfgs`, or `l2sgd`, stochastic gradient descent.
     :param c1: coefficient of the L1 penalty, which removes most attributes; only with L-BFGS.
     :param c2: coefficient of the L2 penalty.
@@ -68,10 +70,13 @@ class CrfSettings:
     :param learning_rate: of stochastic gradient descent.
     :param max_iterations: the most passes over the corpus; training may converge earlier.
     :param min_count: attributes of fewer training tokens are dropped.
-    :param look_alikes: number of hard negatives to learn from, per token of PHI; see `submodels.crf.training`.
+    :param look_alikes: number of hard negatives to learn from, per token of PHI; see `submodels.crf.crfsuite`.
     :param others: the share of all tokens to learn from as well; 1 is all.
     :param threshold: least probability of a candidate that is not on the best path.
     """
+
+    kind: ClassVar[str] = "crf.v1"
+    cost: ClassVar[float] = 40.0
 
     templates: str | Sequence[Cross] = TEMPLATES
     whole_words: bool = False
@@ -110,17 +115,6 @@ class CrfSettings:
         if any(not template or abs(offset) > _FURTHEST for template in self.declared for _, offset in template):
             raise SettingsError(f"the CRF's templates can have offsets of at most {_FURTHEST} tokens")
 
-
-class CrfSubmodel(CrfSettings, Submodel):
-    """The CRF.
-
-    Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
-    `model_` (CRFsuite's file).
-    """
-
-    kind: ClassVar[str] = "crf.v1"
-    cost: ClassVar[float] = 40.0
-
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
@@ -128,7 +122,7 @@ class CrfSubmodel(CrfSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
-        from phistack.submodels.crf.training import train
+        from phistack.submodels.crf.crfsuite import train
 
         self.check()
         tags = [table.tags(scheme=self.scheme) for table in tables]

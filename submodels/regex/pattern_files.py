@@ -1,4 +1,4 @@
-"""Regular expressions for PHI, in TOML files that a person can read and edit.
+"""Regular expressions for PHI, in TOML files that a person can read and edit, and their validators.
 
     [parts]
     month = "jan|feb|mar"
@@ -14,6 +14,9 @@
 its context; otherwise the whole match is. Flags are those of Python (`i`, `m`, `s`, `x`). `label = "DATE"` in place of
 `labels` holds in any label set. phistack ships `patterns/common.toml` and one file for each language.
 
+A validator decides by the matched text and the language of the notes. Numbers are checked by phonenumbers (the
+numbering plans of the ITU) and python-stdnum (the check digits of each national standard).
+
 Python's `re` matches what phistack ships, which the tests keep quick. All other expressions, also those of a bundle,
 are matched within a time limit (`features.limited_regex`).
 """
@@ -22,10 +25,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from importlib import resources
+from functools import cache, cached_property, partial
+from importlib import import_module, resources
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +37,59 @@ from phistack.features.errors import BundleError, LabelError, SettingsError
 from phistack.features.files import file_named, read_regular
 from phistack.features.labels import label_mapping
 from phistack.features.limited_regex import FLAGS, LONGEST, LimitedRegex, flags_of
-from phistack.submodels.regex.validators import VALIDATORS
+
+_REGIONS: Mapping[str, str] = {
+    "da": "DK", "de": "DE", "en": "US", "es": "ES", "fi": "FI", "fr": "FR", "it": "IT", "nl": "NL", "no": "NO",
+    "pt": "PT", "sv": "SE",
+}  # fmt: skip
+"""Language -> the country whose numbering plan reads a telephone number without a country code."""
+
+
+def _phone(text: str, language: str) -> bool:
+    """Whether a telephone number has a length that the country's numbering plan knows; extensions are allowed."""
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(text, _REGIONS.get(language))
+    except phonenumbers.NumberParseException:
+        return False
+    return bool(phonenumbers.is_possible_number(number))
+
+
+def _date(text: str, language: str) -> bool:
+    """Whether the numbers of a date can be a day, a month and perhaps a year, in any of the usual orders."""
+    numbers = [int(digits[:5]) for digits in re.findall(r"\d+", text)]
+    if len(numbers) == 3:
+        year = numbers.pop(0) if numbers[0] > 31 else numbers.pop()
+        if not (year < 100 or 1850 <= year <= 2150):
+            return False
+    return len(numbers) == 2 and 1 <= min(numbers) <= 12 and max(numbers) <= 31
+
+
+def _ip(text: str, language: str) -> bool:
+    """Whether the text is an address of the Internet Protocol, version 4 or 6."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _follows(standard: str, text: str, language: str) -> bool:
+    """Whether the check digits fit; `de_idnr` is the module `stdnum.de.idnr` of python-stdnum."""
+    return bool(import_module(f"stdnum.{standard.replace('_', '.')}").is_valid(text))
+
+
+_STANDARDS = ("iban", "luhn", "de_idnr", "es_nif", "fr_nir", "gb_nhs", "nl_bsn", "se_personnummer", "us_ssn")
+VALIDATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "phone": _phone, "date": _date, "ip": _ip, **{name: partial(_follows, name) for name in _STANDARDS},
+}  # fmt: skip
+"""Name, as pattern files use it -> whether a text can be that."""
 
 ANY_SET = "*"
 """In `Pattern.labels`: every label set."""
 
 _WRITTEN = ("name", "regex", "flags", "validator", "labels", "precision", "matches", "tag")
-_KEYS = frozenset((*_WRITTEN, "label"))
 _LARGEST_FILE, _MOST_PATTERNS, _LONGEST_NAME, _DEEPEST = 2**20, 2_000, 100, 10
 _PART = re.compile(r"\{\{(\w+)\}\}")
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*patterns[ \t]*\]\]", re.MULTILINE)
@@ -94,15 +144,13 @@ class Pattern:
     @cached_property
     def compiled(self) -> re.Pattern[str] | LimitedRegex:
         """The regex, ready for use; :raises SettingsError: if it is not a regular expression."""
-        return re.compile(self.regex, flags_of(self.flags)) if self.shipped else self._limited
-
-    @property
-    def _limited(self) -> LimitedRegex:
+        if self.shipped:
+            return re.compile(self.regex, flags_of(self.flags))
         return LimitedRegex(self.regex, self.flags, self.title)
 
     def try_out(self) -> None:
         """Search texts on which bad expressions are slow; :raises SettingsError: if the regex is wrong or too slow."""
-        self._limited.try_out()
+        LimitedRegex(self.regex, self.flags, self.title).try_out()
 
     def find(self, text: str, language: str) -> Iterator[tuple[int, int]]:
         """Starts and ends of the PHI in a text; :raises UnsafePatternError: if the search takes too long."""
@@ -229,7 +277,7 @@ def _pattern(row: Mapping[str, Any], parts: Mapping[str, str], number: int) -> P
     name = row.get("name")
     if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise SettingsError(f"pattern number {number} of the file has no name of at most {_LONGEST_NAME} characters")
-    unknown = sorted(set(row) - _KEYS)
+    unknown = sorted(set(row) - {*_WRITTEN, "label"})
     if unknown:
         raise SettingsError(f"the pattern {name} has the unknown key {unknown[0]}")
     if not isinstance(row.get("regex"), str):

@@ -1,7 +1,7 @@
 """Patterns and lists of words that tag tokens, of which nothing is learned: an initial tagger for TBED.
 
     tagger = TokenTagger.of("zhao2020", "i2b2-2014", ["HOSPITAL", ...])
-    tagger.tag(tables)       for each note one tag a token: "at Mercy Hospital" gives O O I-HOSPITAL
+    tagger.tag(table)        one tag a token: "at Mercy Hospital" gives O O I-HOSPITAL
 
 A pattern counts where it begins and ends with tokens. Its first token gets the tag B or I that the pattern carries, the
 others get I; of patterns that match one token the first in the file counts.
@@ -10,7 +10,7 @@ Those of table 1 of Zhao 2020 are in `ensemble/papers`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -51,14 +51,15 @@ class TokenTagger:
         :param labels: that the notes have.
         :raises SettingsError: if the file cannot be used.
         """
-        named = [(p, p.label_in(label_set) if label_set else _known(p, labels)) for p in _patterns(name)]
-        return cls(tuple(replace(pattern, labels={ANY_SET: label}) for pattern, label in named if label))
+        found = []
+        for pattern in _patterns(name):
+            known = next((label for label in pattern.labels.values() if label in labels), "")
+            if label := pattern.label_in(label_set) if label_set else known:
+                found.append(replace(pattern, labels={ANY_SET: label}))
+        return cls(tuple(found))
 
-    def tag(self, tables: Sequence[FeatureTable]) -> list[list[str]]:
-        """One tag a token of each note."""
-        return list(map(self._tag, tables))
-
-    def _tag(self, table: FeatureTable) -> list[str]:
+    def tag(self, table: FeatureTable) -> list[str]:
+        """One tag a token of a note."""
         tags = [OUTSIDE] * len(table)
         for pattern in self.patterns:
             label = pattern.labels[ANY_SET]
@@ -89,10 +90,6 @@ def _patterns(name: str) -> list[Pattern]:
         for pattern in patterns:
             pattern.try_out()
     return patterns
-
-
-def _known(pattern: Pattern, labels: Collection[str]) -> str:
-    return next((label for label in pattern.labels.values() if label in labels), "")
 
 
 def _matches(pattern: Pattern, table: FeatureTable) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self, TypedDict
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Span
@@ -28,12 +28,10 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.tbed.grid import STRETCHES, Notes
+from phistack.tbed.learner import Tagged, Tagger, learn
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.tagger import Tagged, Tagger
+from phistack.tbed.search import LearnerSettings
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
-
-if TYPE_CHECKING:
-    from phistack.tbed.search import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "regex"
@@ -52,8 +50,11 @@ class _TbedState(TypedDict):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TbedSettings:
-    """The initial tagger of TBED, and how it learns rules.
+class TbedSubmodel(Submodel):
+    """Transformation-based error-driven learning.
+
+    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_` or `patterns_` (the initial
+    tagger, and `None` for the others).
 
     :param start: the initial tagger, one of `STARTS`.
     :param regex: settings of the regex submodel, with `start="regex"`.
@@ -71,6 +72,9 @@ class TbedSettings:
     :raises SettingsError: if a setting cannot work.
     """
 
+    kind: ClassVar[str] = "tbed.v1"
+    cost: ClassVar[float] = 10.0
+
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)
     token_patterns: str = "zhao2020"
@@ -87,17 +91,6 @@ class TbedSettings:
             raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
         if not 0 <= self.held_out < 1:
             raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
-
-
-class TbedSubmodel(TbedSettings, Submodel):
-    """Transformation-based error-driven learning.
-
-    Learned by `fit`: `rules_` (a `RuleFile`), `tags_` (the tags of rules), and `regex_` or `patterns_` (the initial
-    tagger, and `None` for the others).
-    """
-
-    kind: ClassVar[str] = "tbed.v1"
-    cost: ClassVar[float] = 10.0
 
     @classmethod
     def adapted(cls, settings: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
@@ -118,9 +111,6 @@ class TbedSubmodel(TbedSettings, Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if the template file cannot be used.
         """
-        from phistack.tbed.learner import learn
-        from phistack.tbed.search import LearnerSettings
-
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
@@ -144,8 +134,6 @@ class TbedSubmodel(TbedSettings, Submodel):
 
     def _helpful_gain(self, settings: LearnerSettings, notes: Notes, seed: int) -> int:
         """The gain of the last rule that helps on held-out patients."""
-        from phistack.tbed.learner import learn
-
         groups = sorted({table.document.group for table in notes.tables})
         random.Random(seed).shuffle(groups)
         chosen = set(groups[: round(self.held_out * len(groups))])
@@ -243,7 +231,7 @@ class TbedSubmodel(TbedSettings, Submodel):
         """The initial tags of each note, and what the regex submodel proposes if they are from it."""
         proposed = self.regex_.propose(tables) if self.regex_ is not None else [[] for _ in tables]
         if self.patterns_ is not None:
-            return self.patterns_.tag(tables), proposed
+            return list(map(self.patterns_.tag, tables)), proposed
         chosen = ([candidate.span for candidate in candidates if candidate.chosen] for candidates in proposed)
         return [encode(spans, table.offsets) for spans, table in zip(chosen, tables, strict=True)], proposed
 

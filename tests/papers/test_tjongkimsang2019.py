@@ -14,7 +14,7 @@ from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns import taggers
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.columns.taggers import NltkEntities, installed_tagger
+from phistack.features.columns.taggers import installed_tagger
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import MissingResourceError, SettingsError
 from phistack.features.labels import LabelSet
@@ -37,10 +37,10 @@ TEXT = "Ann Hill of Acme met a Dutch friend. Utrecht, on 3 May 2019: seven or 45
 def _tagger(monkeypatch: pytest.MonkeyPatch) -> None:
     """NLTK's chunker, whose data is not everywhere, is played: a few names, and else whatever has a capital."""
 
-    def tags(self: NltkEntities, words: Sequence[str], sentences: Any) -> list[str]:
+    def tags(words: Sequence[str]) -> list[str]:
         return [TYPES.get(word, "PERSON" if word.istitle() and len(word) > 3 else "O") for word in words]
 
-    monkeypatch.setattr(NltkEntities, "tags", tags)
+    monkeypatch.setattr(taggers, "_nltk_entities", lambda sentences: list(map(tags, sentences)))
 
 
 def found_in(text: str, **settings: Any) -> list[tuple[str, str]]:

@@ -23,9 +23,9 @@ from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import new_submodel
 from phistack.submodels.blstm.optimisers import Rates
 from phistack.submodels.blstm.submodel import BlstmSubmodel
+from phistack.submodels.crf.crfsuite import parameters
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import named_crosses, read_crosses
-from phistack.submodels.crf.training import parameters
 from phistack.submodels.regex.pattern_files import parse_patterns
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.submodel import TbedSubmodel
@@ -143,13 +143,13 @@ def tables(*documents: Document, **settings: Any) -> list[FeatureTable]:
 )
 def test_the_patterns_of_table_1_tag_tokens(text: str, tags: str) -> None:
     tagger = TokenTagger.of("zhao2020", "i2b2-2014", ())
-    assert tagger.tag(tables(Document("1", text))) == [tags.split()]
+    assert list(map(tagger.tag, tables(Document("1", text)))) == [tags.split()]
 
 
 def test_patterns_have_the_labels_of_the_notes() -> None:
-    note = tables(Document("1", "Calle Mayor 3, en 1998"), language="es")
-    assert TokenTagger.of("zhao2020", "meddocan", ()).tag(note) == [["B-CALLE", "O", "O", "O", "O", "B-FECHAS"]]
-    assert TokenTagger.of("zhao2020", "", ["DATE"]).tag(note) == [["O", "O", "O", "O", "O", "B-DATE"]]
+    [note] = tables(Document("1", "Calle Mayor 3, en 1998"), language="es")
+    assert TokenTagger.of("zhao2020", "meddocan", ()).tag(note) == ["B-CALLE", "O", "O", "O", "O", "B-FECHAS"]
+    assert TokenTagger.of("zhao2020", "", ["DATE"]).tag(note) == ["O", "O", "O", "O", "O", "B-DATE"]
     assert TokenTagger.of("zhao2020", "", ["OWN"]).patterns == ()
 
 
@@ -172,7 +172,7 @@ def test_nothing_is_learned_about_patterns_and_tbed_starts_from_their_tags(tmp_p
 def test_own_token_patterns(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text("[[patterns]]\nname = 'ward'\nregex = 'Ward \\d'\ntag = 'B'\nlabel = 'ROOM'\n")
-    assert TokenTagger.of(str(path), "nut", ()).tag(tables(Document("1", "Ward 7"))) == [["B-ROOM", "I-ROOM"]]
+    assert TokenTagger.of(str(path), "nut", ()).tag(*tables(Document("1", "Ward 7"))) == ["B-ROOM", "I-ROOM"]
     path.write_text("[[patterns]]\nname = 'ward'\nregex = 'Ward'\nlabel = 'ROOM'\n")
     with pytest.raises(SettingsError, match="the pattern ward must carry the tag B or I"):
         TokenTagger.of(str(path), "nut", ())

@@ -21,7 +21,7 @@ from phistack.ensemble.stacking.known.search import KnownIndex
 from phistack.ensemble.stacking.overruling import overruled
 from phistack.ensemble.stacking.repeats import search_mode
 from phistack.features.documents import Document, Span
-from phistack.features.formats.cells import separated
+from phistack.features.formats.recognise import separated
 from phistack.features.plain_view import plain_text
 from phistack.features.ranges import ranges_of, remainders
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
 from phistack.features.errors import SettingsError, StorageError
 from phistack.features.files import file_named, open_regular
-from phistack.features.formats.cells import Cells, rows_of
+from phistack.features.formats.recognise import Cells, rows_of
 from phistack.features.shown import shown_label
 
 Record = Mapping[str, tuple[str, ...]]
