@@ -13,9 +13,11 @@ from phistack.ensemble.bundles.beside import EnginesBeside
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.engine.doubt import InDoubt, SafeText
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.engine.steps import Beside
 from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
@@ -23,6 +25,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.labels import LabelSet
+from phistack.features.passages import IN_DOUBT
 from phistack.features.plain_view import plain_view
 from phistack.features.ranges import covering
 from tests.fixture_types import Phistack
@@ -73,6 +76,15 @@ def test_what_any_accepts_is_covered_nothing_else_is_and_no_two_spans_overlap(
     assert all(is_covered(span.start, span.end) for span in every)
     assert reading.decisions == sorted(reading.decisions, key=lambda d: d.span)
     assert {span.label for span in united} <= {span.label for span in every}
+
+
+def test_what_an_engine_beside_considers_is_in_doubt() -> None:
+    document = Document("n", "The patient denies fever.")
+    reading = Reading(document, plain_view(document))
+    batch = Batch([reading])
+    Beside([Fixed([Decision(Span(4, 11, "NAME"), 0.2, False, ())])], LABELS)(batch)
+    InDoubt(SafeText.of(("en",)), Overruling())(batch)
+    assert reading.decisions == [] and reading.unread == (Span(4, 11, IN_DOUBT),)
 
 
 @pytest.fixture(scope="module")
