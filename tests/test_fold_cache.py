@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings

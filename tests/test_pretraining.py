@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.corpus import LANGUAGES
+from phistack.ensemble.synthesis.notes import LANGUAGES
 from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings

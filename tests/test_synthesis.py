@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.builder import Style, TextBuilder, mistype
-from phistack.ensemble.synthesis.corpus import LANGUAGES
-from phistack.ensemble.synthesis.dates import FORMS, write_date
-from phistack.ensemble.synthesis.grammar import Placeholder, expand, placeholders
+from phistack.ensemble.synthesis.grammar import FORMS, Placeholder, expand, placeholders, write_date
+from phistack.ensemble.synthesis.marked_text import Style, TextBuilder, mistype
 from phistack.ensemble.synthesis.names import Name
+from phistack.ensemble.synthesis.notes import LANGUAGES
 from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.ensemble.synthesis.scene import Scene
 from phistack.ensemble.synthesis.templates import pool_of, table

@@ -7,13 +7,12 @@ from collections import Counter
 import pytest
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.corpus import note_types_of
 from phistack.ensemble.synthesis.grammar import expand, placeholders
-from phistack.ensemble.synthesis.lexicon import Lists, clinical_words, is_held_out, lists_of
 from phistack.ensemble.synthesis.names import invent_name, invent_person, origins_abroad
+from phistack.ensemble.synthesis.notes import note_types_of
 from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.ensemble.synthesis.scene import Scene
-from phistack.ensemble.synthesis.templates import pool_of, table
+from phistack.ensemble.synthesis.templates import Lists, clinical_words, is_held_out, lists_of, pool_of, table
 from phistack.features.documents import Corpus, Document
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold

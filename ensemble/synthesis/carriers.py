@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from phistack.ensemble.synthesis.grammar import Placeholder
-from phistack.ensemble.synthesis.noise import Marked
+from phistack.ensemble.synthesis.marked_text import Marked
 from phistack.ensemble.synthesis.notes import NoteWriter, style, with_noise
 from phistack.ensemble.synthesis.patients import Patient, invent_patient
 from phistack.features.columns.gazetteers import Gazetteers

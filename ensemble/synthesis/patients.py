@@ -17,11 +17,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
-from phistack.ensemble.synthesis.dates import write_date
-from phistack.ensemble.synthesis.grammar import expand
-from phistack.ensemble.synthesis.lexicon import lists_of
+from phistack.ensemble.synthesis.grammar import expand, write_date
 from phistack.ensemble.synthesis.names import Name, faker_of, invent_name, plain
-from phistack.ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.templates import lists_of, table
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 

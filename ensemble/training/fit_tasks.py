@@ -19,7 +19,7 @@ from typing import Any
 from zlib import crc32
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.corpus import LANGUAGES
+from phistack.ensemble.synthesis.notes import LANGUAGES
 from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable

@@ -1,7 +1,10 @@
-"""What scanners, exports and hurried typists do to a note, in any language, with exact spans.
+"""Text and its spans: as a note grows, and what scanners, exports and hurried typists do to it, in any language.
 
-    noisy(text, spans, ("scan",), rng)                     "Seen by Dr. Young" -> "Seen by Dr. Y0ung"
-    rewritten("ab c", spans, ["a", "b", "", "C"])          ("abC", the spans at their new places)
+    builder = TextBuilder(Style(), rng)
+    builder.literal("seen by Dr. ")
+    builder.phi("Young", "DOCTOR")
+    builder.build()                        ("seen by Dr. Young", (Span(12, 17, "DOCTOR"),))
+    noisy(text, spans, ("scan",), rng)     "Seen by Dr. Young" -> "Seen by Dr. Y0ung"
 
     upper, lower    the whole note in one case
     scan            letters read for others that look alike, blanks lost and added
@@ -12,15 +15,16 @@
     typing          letters swapped, left out or doubled in words that are no PHI
     accents lost    `é` becomes `e`, as in many systems
 
-Every kind gives one piece of text for each code point; only `rewritten` computes offsets, and removes blanks at the
-ends of spans. No kind empties a span.
+A builder applies typing errors to each piece before it is added. Every kind of noise gives one piece of text for each
+code point; only `rewritten` computes offsets, and removes blanks at the ends of spans. No kind empties a span.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from phistack.features.documents import Span
@@ -37,8 +41,95 @@ _LOOK_ALIKE: Mapping[str, tuple[str, ...]] = {
     **{"g": ("q",), "i": ("l", "í"), "t": ("f",), ",": (".",), ".": (",",), "w": ("vv",), "Z": ("2",), "a": ("o",)},
 }
 _SHARE_SCANNED, _SHARE_BLANKS = 0.02, 0.008
-_LONG_WORD = re.compile(r"\b[^\W\d_]{6,}\b")
+_LONG_WORD, _LONG_SMALL_WORD = re.compile(r"\b[^\W\d_]{6,}\b"), re.compile(r"\b[a-z]{6,}\b")
 _WIDTHS = (40, 60, 72, 80, 100)
+_ARTICLE_AT_END = re.compile(r"\b[Aa] $")
+_ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
+_SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How one note is typed.
+
+    :param small_names: whether names are in small letters.
+    :param word_errors: the share of long words with a typing error.
+    :param name_errors: the share of names with a typing error.
+    """
+
+    small_names: bool = False
+    word_errors: float = 0.0
+    name_errors: float = 0.0
+
+
+class TextBuilder:
+    """Collects literal text and PHI.
+
+    :param rng: decides which words have errors.
+    :param names: the labels of names.
+    :param mistyped: the labels of PHI that may have typing errors.
+    :param english: whether `a` becomes `an` before a vowel.
+    """
+
+    def __init__(
+        self,
+        style: Style,
+        rng: random.Random,
+        names: Collection[str] = (),
+        mistyped: Collection[str] = (),
+        english: bool = True,
+    ) -> None:
+        self.style = style
+        self.rng = rng
+        self._names, self._mistyped, self._english = names, mistyped, english
+        self._pieces: list[str] = []
+        self._spans: list[Span] = []
+        self._length = 0
+
+    def literal(self, text: str) -> None:
+        """Add text that is not PHI."""
+        if self._english:
+            text = _ARTICLE_BEFORE_VOWEL.sub(r"\1n ", text)
+        self._add(_LONG_SMALL_WORD.sub(self._maybe_mistyped, text))
+
+    def phi(self, text: str, label: str) -> None:
+        """Add PHI; an article before it becomes `an` where the PHI is said with a vowel (an 80-year-old)."""
+        if self._english and self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
+            self._pieces[-1] = self._pieces[-1][:-1] + "n "
+            self._length += 1
+        if label in self._mistyped and self.rng.random() < self.style.name_errors:
+            text = mistype(text, self.rng)
+        if label in self._names and self.style.small_names:
+            text = text.lower()
+        self._spans.append(Span(self._length, self._length + len(text), label))
+        self._add(text)
+
+    def build(self) -> Marked:
+        """The text and its spans."""
+        return "".join(self._pieces), tuple(self._spans)
+
+    def _add(self, text: str) -> None:
+        self._pieces.append(text)
+        self._length += len(text)
+
+    def _maybe_mistyped(self, word: re.Match[str]) -> str:
+        return mistype(word[0], self.rng) if self.rng.random() < self.style.word_errors else word[0]
+
+
+def mistype(word: str, rng: random.Random) -> str:
+    """The word with two letters swapped, one left out or one doubled; words below four letters stay as they are."""
+    if len(word) < 4:
+        return word
+    at = rng.randrange(1, len(word) - 2)
+    if not word[at : at + 2].isalpha():
+        return word
+    return rng.choice(
+        (
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            word[:at] + word[at + 1 :],
+            word[:at] + word[at] + word[at:],
+        )
+    )
 
 
 def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> Marked:
@@ -81,22 +172,6 @@ def noisy(text: str, spans: Sequence[Span], kinds: Iterable[str], rng: random.Ra
     return marked
 
 
-def _upper(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
-    return [character.upper() for character in text]
-
-
-def _lower(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
-    return [character.lower() for character in text]
-
-
-def _without_accents(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
-    return [without_accents(character) or character for character in text]
-
-
-def _scanned(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
-    return [_read(character, rng) for character in text]
-
-
 def _read(character: str, rng: random.Random) -> str:
     dice = rng.random()
     if character == " ":
@@ -116,17 +191,14 @@ def _spaced(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
     return [character * (rng.randint(2, 3) if character in " \n" and rng.random() < share else 1) for character in text]
 
 
-def _wrapped(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
-    return _broken(text, frozenset(), rng.choice(_WIDTHS))
+def _inside(spans: Sequence[Span]) -> set[int]:
+    """The offsets within spans."""
+    return {at for span in spans for at in range(span.start, span.end)}
 
 
-def _hard_wrapped(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
-    return _broken(text, {at for span in spans for at in range(span.start, span.end)}, rng.choice(_WIDTHS))
-
-
-def _broken(text: str, kept: Iterable[int], width: int) -> list[str]:
+def _broken(text: str, kept: Collection[int], rng: random.Random) -> list[str]:
     """Turn the last blank before each width into a line end, except the blanks that are kept."""
-    pieces, kept, start, blank = list(text), frozenset(kept), 0, -1
+    pieces, width, start, blank = list(text), rng.choice(_WIDTHS), 0, -1
     for at, character in enumerate(text):
         if character == "\n":
             start = at + 1
@@ -140,7 +212,7 @@ def _broken(text: str, kept: Iterable[int], width: int) -> list[str]:
 
 def _mistyped(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
     pieces = list(text)
-    within = {at for span in spans for at in range(span.start, span.end)}
+    within = _inside(spans)
     for word in _LONG_WORD.finditer(text):
         if rng.random() < 0.04 and word.start() not in within:
             at = rng.randrange(word.start() + 1, word.end() - 1)
@@ -150,14 +222,14 @@ def _mistyped(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]
 
 
 NOISE: Mapping[str, Rewriting] = {
-    "upper": _upper,
-    "lower": _lower,
-    "scan": _scanned,
+    "upper": lambda text, spans, rng: [character.upper() for character in text],
+    "lower": lambda text, spans, rng: [character.lower() for character in text],
+    "scan": lambda text, spans, rng: [_read(character, rng) for character in text],
     "joined": _joined,
-    "wrapped": _wrapped,
-    "hard wrap": _hard_wrapped,
+    "wrapped": lambda text, spans, rng: _broken(text, (), rng),
+    "hard wrap": lambda text, spans, rng: _broken(text, _inside(spans), rng),
     "spaced": _spaced,
     "typing": _mistyped,
-    "accents lost": _without_accents,
+    "accents lost": lambda text, spans, rng: [without_accents(character) or character for character in text],
 }
 """Kind -> how it rewrites."""
