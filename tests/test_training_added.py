@@ -9,9 +9,8 @@ import pytest
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
-from phistack.ensemble.training.proposals import prepared
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import train
+from phistack.ensemble.training.trainer import prepared, train
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus
 from phistack.features.formats import write_corpus

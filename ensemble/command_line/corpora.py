@@ -229,7 +229,7 @@ def language_model(
     reading: ReadingOptions,
 ) -> None:
     """Learn character language models from unannotated notes, for `language_models` under [features]."""
-    from phistack.ensemble.training.language_models import learn_language_models
+    from phistack.ensemble.training.unlabelled import learn_language_models
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
     from phistack.submodels.blstm.character_training import LanguageModelPlan

@@ -28,9 +28,10 @@ class Stopwatch:
     """Measures from its creation on."""
 
     def __init__(self) -> None:
-        self._wall = time.perf_counter()
-        self._cpu = time.process_time()
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def spent(self, *, cached: bool = False) -> Spent:
-        """The time from its creation until now."""
-        return Spent(time.perf_counter() - self._wall, time.process_time() - self._cpu, cached)
+        """The time since the last call, or else since its creation."""
+        wall, cpu = self._wall, self._cpu
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return Spent(self._wall - wall, self._cpu - cpu, cached)
