@@ -173,13 +173,13 @@ def explain_corpus(
     :raises CorpusError: if it can read none of the notes.
     """
     from phistack.ensemble.views.explanation import print_explanation
-    from phistack.ensemble.views.page import note_view, write_page
+    from phistack.ensemble.views.page import NoteView, write_page
 
     held_back: dict[str, str] = {}
     readings = list(source.read(engine, held_back, traced=True))
     for reading in readings:
         print_explanation(reading, console, show_text=show_text)
     if html is not None:
-        views = [note_view(reading.document, reading.decisions) for reading in readings]
+        views = [NoteView(reading.document, reading.decisions) for reading in readings]
         write_page(html, title="Why each span was marked", notes=views)
     return len(readings), held_back
