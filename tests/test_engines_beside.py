@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phistack.ensemble.bundles.beside import EnginesBeside
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.choice import EnginesBeside
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.engine.doubt import InDoubt, SafeText
@@ -157,7 +157,7 @@ def test_engines_that_do_not_fit_together_are_refused_in_one_sentence(
 
 def test_one_label_for_two_kinds_of_phi_is_a_contradiction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sets = {"a": LabelSet("i2b2-2014", {"LOCATION-OTHER": "X"}), "b": LabelSet("nut", {"LOCATION-OTHER": "X"})}
-    module = "phistack.ensemble.bundles.beside"
+    module = "phistack.ensemble.bundles.choice"
     monkeypatch.setattr(f"{module}.bundle_label_set", lambda path: sets[path.name])
     monkeypatch.setattr(f"{module}.bundle_languages", lambda path: ("en",))
     monkeypatch.setattr(f"{module}.kind_of", lambda label, name: {"i2b2-2014": "PLACE", "nut": "HOSPITAL"}[name])

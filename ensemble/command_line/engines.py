@@ -207,16 +207,16 @@ def engines(
         say(card_of(model).rstrip())
         return
     found = facts_of_shipped()
-    write_figures(json_file, [engine.to_dict() for engine in found])
+    write_figures(json_file, found)
     if not found:
         say("no engine ships with this phistack; train your own: phistack train CORPUS --model BUNDLE")
         return
     console().print(shipped_table(found).rich())
     if details:
-        if any(engine.measured_elsewhere for engine in found):
+        if any(engine["measured_elsewhere"] for engine in found):
             console().print(elsewhere_table(found).rich())
         for engine in found:
-            sources = f", trained on {engine.sources}" if engine.sources else ""
-            say(f"{engine.name}: {', '.join(engine.submodels)}{sources}")
+            sources = engine["trained_on"].get("sources", "")
+            say(f"{engine['name']}: {', '.join(engine['submodels'])}{f', trained on {sources}' if sources else ''}")
     more = "" if details else "--details shows more of all; "
     say(f"{more}phistack engines NAME prints the model card of one")

@@ -16,7 +16,7 @@ from phistack.features.writing import write_new
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from phistack.ensemble.bundles.beside import EnginesBeside
+    from phistack.ensemble.bundles.choice import EnginesBeside
     from phistack.ensemble.evaluation.tables import Table
     from phistack.features.documents import Corpus, Document
 
@@ -74,11 +74,11 @@ def choose_engines(
     :raises SettingsError: if none was named and none ships for the notes.
     """
     if models:
-        from phistack.ensemble.bundles.beside import EnginesBeside
+        from phistack.ensemble.bundles.choice import EnginesBeside
 
         return models[0], {}, EnginesBeside.of(models[0], models[1:])
     with stage("looking in what language the notes are"):
-        from phistack.ensemble.bundles.language_choice import MOST_NOTES, engine_for
+        from phistack.ensemble.bundles.choice import MOST_NOTES, engine_for
 
         chosen = engine_for(sample(MOST_NOTES))
     others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
@@ -92,7 +92,7 @@ def tell_reliability(model: Path) -> None:
     :raises BundleError: if there is no bundle.
     """
     from phistack.ensemble.bundles.files import read_manifest
-    from phistack.ensemble.bundles.reliability import reliability_of
+    from phistack.ensemble.bundles.model_card import reliability_of
 
     for line in reliability_of(read_manifest(model)).lines:
         print(line, file=sys.stderr)

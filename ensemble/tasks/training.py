@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
-from phistack.ensemble.bundles.language_choice import engines_by_language
+from phistack.ensemble.bundles.choice import engines_by_language
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import shipped_engine
 from phistack.ensemble.engine import Engine

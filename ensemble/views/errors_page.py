@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, WrongDecision
-from phistack.ensemble.views.templates import template
+from phistack.ensemble.tools.templates import template
 from phistack.features.documents import Document, Span
 from phistack.features.shown import shown_id, shown_label
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from phistack.ensemble.evaluation import Score
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.views.templates import template
+from phistack.ensemble.tools.templates import template
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.writing import new_file
