@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Annotated
 
-import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from phistack.ensemble.command_line.app import app, wrapped
 from phistack.ensemble.tools.comma_lists import comma_list
-from tests.fixture_types import Phistack
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
@@ -51,13 +49,6 @@ def test_a_parameter_that_is_a_group_of_options_takes_each_of_them() -> None:
 def test_ranges_and_help_of_a_group_hold() -> None:
     assert _run("x", "--first", "0").exit_code == 2
     assert "What it does." in _run("--help").output
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(phistack: Phistack, name: str) -> None:
-    status, shown, _ = phistack(name.replace("_", "-"), "--help")
-    assert status == 0
-    assert "Usage" in shown
 
 
 def test_a_list_of_names_may_have_blanks() -> None:
