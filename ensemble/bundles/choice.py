@@ -34,11 +34,7 @@ _OR_TRAIN = "or train one of your own with: phistack train CORPUS --model BUNDLE
 
 
 class ChosenEngine(NamedTuple):
-    """An engine that ships.
-
-    :param reason: why it was chosen, in words.
-    :param by_language: the engines for all languages, by their ISO 639-1 codes.
-    """
+    """An engine that ships, why it was chosen, and the engines for all languages, by their ISO 639-1 codes."""
 
     path: Path
     reason: str
@@ -103,10 +99,7 @@ def _in_words(language: str) -> str:
 
 @dataclass(frozen=True)
 class EnginesBeside:
-    """Some bundles, which each process loads for itself.
-
-    :param bundles: paths and the digests of their manifests.
-    """
+    """Some bundles, which each process loads for itself, and the digests of their manifests."""
 
     bundles: tuple[tuple[Path, str], ...]
 

@@ -53,10 +53,7 @@ def warn(counts: Mapping[str, int]) -> None:
 
 
 def report_misaligned_spans(notes: Corpus, warnings: Mapping[str, int]) -> None:
-    """Print what share of the PHI begins or ends within a token, so that tags cannot express it exactly.
-
-    :param warnings: what tags cannot express, as `features.tags.encode` counts it.
-    """
+    """Print what share of the PHI begins or ends within a token, by the counts of what tags cannot express exactly."""
     n_phi = n_spans(notes.documents)
     n_off = warnings.get("spans off the token grid", 0) + warnings.get("spans without a token", 0)
     share = f"{n_off / max(n_phi, 1):.2%} of the PHI ({n_off} of {n_phi})"

@@ -55,10 +55,7 @@ class Reading:
 
 
 class Piece(NamedTuple):
-    """A stretch of a note that one engine reads at once.
-
-    :param language: of the engine in whose place another reads it; empty for the engine's own.
-    """
+    """A stretch of a note that one engine reads at once; `language` is empty unless another engine reads it."""
 
     reading: Reading
     start: int

@@ -66,18 +66,13 @@ _WITHOUT_MORE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Knowledge:
-    """What lists of names and the notes say about words.
-
-    :param names: kind (`first`, `last` or `place`) -> names, in lower case.
-    :param words: words that occur in small letters in the notes.
-    """
+    """Names by kind (`first`, `last` or `place`), in lower case, and words that occur in small letters in the notes."""
 
     names: Mapping[str, frozenset[str]] = field(repr=False)
     words: frozenset[str] = field(repr=False)
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> _Knowledge:
-        """From the gazetteers, and the texts of all notes."""
         lists = Gazetteers.of_language("en").to_dict()
         names = {
             kind: frozenset(name.casefold() for column in columns for name in lists[column])
@@ -159,11 +154,7 @@ def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Writes one note.
-
-    :param persons: as `_persons` finds them.
-    :param bare: whether nothing is inserted.
-    """
+    """Writes one note; nothing is inserted into a bare one."""
 
     writer: NoteWriter
     persons: Mapping[str, Placeholder] = field(repr=False)

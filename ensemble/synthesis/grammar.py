@@ -64,9 +64,7 @@ def placeholders(template: str) -> tuple[Placeholder, ...]:
 def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
     """Choose everything that a template leaves open, except the PHI.
 
-    :param template: one template, in the notation above.
     :param words: vocabulary: the name in braces -> its entries.
-    :param rng: makes every choice.
     :returns: literal text and placeholders in turn; no two literals follow each other.
     :raises SettingsError: if the template names an unknown vocabulary.
     """

@@ -50,12 +50,7 @@ _SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one note is typed.
-
-    :param small_names: whether names are in small letters.
-    :param word_errors: the share of long words with a typing error.
-    :param name_errors: the share of names with a typing error.
-    """
+    """How one note is typed: names in small letters or not, and the shares of long words and of names with an error."""
 
     small_names: bool = False
     word_errors: float = 0.0
@@ -160,12 +155,7 @@ def _without_blanks(text: str, start: int, end: int, label: str) -> Span:
 
 
 def noisy(text: str, spans: Sequence[Span], kinds: Iterable[str], rng: random.Random) -> Marked:
-    """Apply noise of some kinds to a note, one after the other.
-
-    :param kinds: names in `NOISE`.
-    :param rng: decides where.
-    :returns: the new text and its spans, as many as there were and in the same order.
-    """
+    """The note after noise of some kinds of `NOISE`, one after the other; it has as many spans, in the same order."""
     marked = text, tuple(spans)
     for kind in kinds:
         marked = rewritten(*marked, NOISE[kind](*marked, rng))

@@ -123,11 +123,7 @@ def _notes(number: int, *, seed: int, language: str, registers: str, lexicon: st
 def write_note(
     patient: Patient, note_type: str, note_date: date, rng: random.Random, *, registers: str = "hospital"
 ) -> Marked:
-    """A note of one of the types of the patient's language.
-
-    :param rng: makes every choice.
-    :returns: the text and its spans, sorted and without overlap.
-    """
+    """A note of one of the types of the patient's language; its spans are sorted and do not overlap."""
     recipe: Recipe = table(f"{patient.language}/note_types")[note_type]
     typed = style(recipe.get("informal", False), rng)
     if registers == "all":
@@ -169,11 +165,7 @@ def _plain(texts: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class NoteWriter:
-    """Writes one note.
-
-    :param words: what templates may name in braces.
-    :param pool: part -> the templates that fit the patient.
-    """
+    """Writes one note; `words` are what templates may name in braces, `pool` gives the templates of a part."""
 
     builder: TextBuilder
     scene: Scene

@@ -53,12 +53,7 @@ _AGE_FORMS = {"number": "{age}", "decade": "{tens}s"}
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that the PHI of one note depends on.
-
-    :param note_date: the day on which the note is written.
-    :param rng: chooses persons, days and forms.
-    :param date_format: the format in which this note writes most full dates.
-    """
+    """All that the PHI of one note depends on; most of its full dates are in one format."""
 
     patient: Patient
     note_date: date

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("phistack")
 _MOST_TEXTS = 400
 
-HeldBack = Mapping[str, str]
-"""Id -> reason, for the notes that the engine cannot read."""
-
 
 def engine_with(
     model: Path,
@@ -166,10 +163,10 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
 
 def explain_corpus(
     source: Source, engine: Engine, console: Console, *, html: Path | None = None, show_text: bool = False
-) -> tuple[int, HeldBack]:
+) -> tuple[int, dict[str, str]]:
     """Print the decisions on every note that the engine can read, and write them to the page `html`, if given.
 
-    :returns: the number of these notes, and the notes held back.
+    :returns: the number of these notes, and id -> reason of those held back.
     :raises CorpusError: if it can read none of the notes.
     """
     from phistack.ensemble.views.explanation import print_explanation

@@ -42,8 +42,7 @@ class Stage:
     :param total: the amount of work in any unit; 0 if unknown, and then no share is shown.
     :param weight: its part of the total of the stage around it.
     :param look: returns its progress, if that is not set from inside.
-    :param done: the amount that is done.
-    :param first: the amount that was done before it began.
+    :param done: the amount that is done, of which `first` was done before it began.
     :param words: the current step.
     """
 

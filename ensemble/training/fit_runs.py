@@ -52,12 +52,8 @@ Proposals = list[list[Candidate]]
 
 
 class Fitted(NamedTuple):
-    """The results of all fits.
-
-    :ivar proposed: submodel -> its proposals for each note that it did not learn from.
-    :ivar models: submodel -> the files of its final model.
-    :ivar seconds: (submodel, part) -> time spent.
-    :ivar starts: submodel -> the files of the model that was pretrained on invented notes.
+    """The results of all fits by submodel: proposals for each note that it did not learn from, the files of its final
+    model, the time of each part, and the files of the model that was pretrained on invented notes.
     """
 
     proposed: dict[str, list[NoteProposals]]
@@ -111,11 +107,7 @@ def run_fits(
 def _in_turn(
     order: Sequence[FitTask], waiting: Collection[str], starts: Mapping[str, SavedFiles]
 ) -> Iterator[tuple[int, FitTask] | None]:
-    """The tasks with their numbers; `None` as long as the next one waits for its pretraining.
-
-    :param waiting: the submodels whose tasks wait.
-    :param starts: their pretrained models, as they are finished.
-    """
+    """The tasks with their numbers; `None` as long as the next one, of a waiting submodel, has no pretrained model."""
     for number, task in enumerate(order):
         if task.name in waiting and not task.is_pretraining:
             while task.name not in starts:

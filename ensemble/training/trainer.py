@@ -136,11 +136,9 @@ def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]
 
 @dataclass(frozen=True)
 class Proposed:
-    """The submodels' proposals for notes of patients that they never saw.
+    """The submodels' proposals for notes of patients that they never saw: `tables` are the training notes.
 
-    :param tables: the training notes.
     :param out_of_fold: submodel -> its out-of-fold candidates for each training note; empty if not wanted.
-    :param unseen: the other notes.
     :param on_unseen: submodel -> its candidates for each other note, after training on all training notes.
     :param seconds: (submodel, part) -> time spent; the part is `fold K of N` or `unseen`.
     :param warnings: counts of what the tags cannot express.
@@ -164,14 +162,11 @@ def propose(
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Proposed:
-    """Let all submodels propose for notes that they never saw, and keep no model.
+    """Let all submodels propose for notes that they never saw, and keep no model; parameters as of `train`.
 
-    :param corpus: annotated notes to train on.
     :param unseen: other notes, for which the submodels propose after training on the whole corpus.
     :param out_of_fold: whether they also propose for the corpus, fold by fold.
     :param added: further annotated notes to learn from, except where their patient or text is held out.
-    :param jobs: processes; the result does not depend on it.
-    :param cache: a folder that keeps candidates for the next run.
     :raises TrainingError: if the corpus has no PHI, or too few patients.
     """
     settings = settings.for_label_set(corpus.label_set.name, corpus.label_set.labels)

@@ -43,12 +43,7 @@ _BROWN_SMOOTHING = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class LearnedVectors:
-    """Words, the most frequent first.
-
-    :param words: normal forms.
-    :param counts: how often each occurs, `(n_words,)`.
-    :param rows: their vectors, `(n_words, size)`.
-    """
+    """Normal forms of words, the most frequent first, how often each occurs, and their vectors, `(n_words, size)`."""
 
     words: Sequence[str] = field(repr=False)
     counts: Sequence[int] = field(repr=False)
@@ -86,9 +81,7 @@ def learn_vectors(
 ) -> LearnedVectors:
     """Learn word vectors by skip-gram, in one thread, so that the same notes give the same vectors.
 
-    :param size: of a vector.
     :param window: words on either side that a word predicts.
-    :param epochs: passes over the notes.
     :param least_count: rarer words have no vector.
     :raises MissingResourceError: if gensim is not installed.
     :raises TrainingError: if no word is frequent enough.
