@@ -22,12 +22,8 @@ from phistack.features.errors import StorageError
 from phistack.submodels.base import Candidate
 
 TEXT = "Dr. Smith saw Jane Roe in Springfield."
-DOCTOR, PATIENT, FIRST_NAME, CITY = (
-    Span(4, 9, "DOCTOR"),
-    Span(14, 22, "PATIENT"),
-    Span(14, 18, "PATIENT"),
-    Span(26, 37, "CITY"),
-)
+DOCTOR, CITY = Span(4, 9, "DOCTOR"), Span(26, 37, "CITY")
+PATIENT, FIRST_NAME = Span(14, 22, "PATIENT"), Span(14, 18, "PATIENT")
 
 
 def decision(span: Span, probability: float = 0.9, accepted: bool = True, *votes: Candidate) -> Decision:
@@ -63,12 +59,7 @@ def test_found_spans_are_compared_with_gold(tmp_path: Path) -> None:
     document = Document("110-01", TEXT, (DOCTOR, PATIENT), "110")
     decisions = [decision(DOCTOR), decision(FIRST_NAME), decision(CITY)]
     content = page(tmp_path, NoteView(document, decisions, has_gold=True))
-    assert pieces(content) == [
-        ("right", "Smith"),
-        ("partial", "Jane"),
-        ("missed", " Roe"),
-        ("spurious", "Springfield"),
-    ]
+    assert pieces(content) == [("right", "Smith"), ("partial", "Jane"), ("missed", " Roe"), ("spurious", "Springfield")]
     assert shown(content) == TEXT
     assert "1 right · 1 with other boundaries or label · 1 false · 1 missed" in content
 

@@ -263,25 +263,13 @@ def _wait_for_the_end_of(group: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("terminal", "to_all", "stop"),
-    [
-        (False, False, signal.SIGTERM),
-        (False, True, signal.SIGINT),
-        (True, True, signal.SIGINT),
-    ],
+    [(False, False, signal.SIGTERM), (False, True, signal.SIGINT), (True, True, signal.SIGINT)],
 )
 def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(
     notes: Any, tmp_path: Path, terminal: Any, to_all: Any, stop: Any
 ) -> None:
-    arguments = (
-        "train",
-        notes,
-        "--model",
-        tmp_path / "engine",
-        "--submodels",
-        "tbed,crf",
-        "--cache",
-        tmp_path / "cache",
-    )
+    kept = ("--cache", tmp_path / "cache")
+    arguments = ("train", notes, "--model", tmp_path / "engine", "--submodels", "tbed,crf", *kept)
     process, output = _started(arguments, tmp_path / "temporary", terminal=terminal)
     _read_until(output, b"reading the notes")
     assert _processor_seconds(process.pid) < 1

@@ -140,10 +140,18 @@ def test_dutch_numbers_are_valid_and_ages_are_numbers() -> None:
     assert all(re.fullmatch(r"[\w.-]+@([\w-]+\.)+[a-z]+", words, re.I) for words in words_of(notes, "Email"))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ALL)
 def test_values_that_look_like_phi_are_not_labelled(language: str) -> None:
     corpus = notes_in(language)
     patterns = {
+        "en": (
+            r"SVR of \d{3,4}",
+            r"BP 120/80",
+            r"CK of 1\d{3}",
+            r"5/5 strength",
+            r"\b48 hours",
+            r"\b25/100",
+        ),
         "de": (r"\bC5/C6\b", r"\bMorbus [A-Z]\w+", r"\b1-0-1\b"),
         "es": (r"\bL4-L5\b", r"(?i)enfermedad de [A-Z]\w+", r"\b1-0-1\b"),
         "no": (r"\bL4-L5\b", r"10-12 uker"),
@@ -178,12 +186,13 @@ def test_each_template_can_be_written(part: str, language: str, note_type: str) 
             assert found <= labels and (found or slot.kind == "SEXLETTER"), template.text
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "no"])
+@pytest.mark.parametrize("language", [language for language in ALL if language != "no"])
 def test_each_part_has_a_hundred_templates(language: str) -> None:
     for part in PARTS:
-        note_type = next(name for language_, name, pool in POOLS if language_ == language and pool == part)
-        pool = pool_of(part, note_type, language)
-        assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100, part
+        types = [name for language_, name, pool in POOLS if language_ == language and pool == part]
+        for note_type in types if language == "en" else types[:1]:
+            pool = pool_of(part, note_type, language)
+            assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100, part
 
 
 @pytest.mark.parametrize("language", ALL)
@@ -246,10 +255,11 @@ def test_names_begin_and_end_where_words_do(corpus: Corpus) -> None:
                 assert not note.text[span.end : span.end + 1].isalnum(), note.id
 
 
-def test_notes_seldom_repeat_each_other(corpus: Corpus) -> None:
-    lines = Counter(
-        line for note in corpus.documents for line in {*re.split(r"(?<=[.:]) |\n", note.text)} if len(line) > 40
-    )
+@pytest.mark.parametrize("language", ALL)
+def test_notes_seldom_repeat_each_other(language: str) -> None:
+    notes = notes_in(language).documents
+    assert len({note.text for note in notes}) == len(notes)
+    lines = Counter(line for note in notes for line in {*re.split(r"(?<=[.:]) |\n", note.text)} if len(line) > 40)
     assert sum(n for n in lines.values() if n > 1) / lines.total() < 0.2
 
 
