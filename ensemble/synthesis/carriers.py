@@ -145,10 +145,8 @@ def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
             last[match["last"]] += 1
     patients = [name for name, _ in last.most_common() if name not in doctors]
     for name in last:
-        if name in doctors:
-            found[name] = Placeholder("COLLEAGUE", "", "lastname")
-        else:
-            found[name] = Placeholder("PATIENT" if name == patients[0] else "RELATIVE", "", "lastname")
+        kind = "COLLEAGUE" if name in doctors else "PATIENT" if name == patients[0] else "RELATIVE"
+        found[name] = Placeholder(kind, "", "lastname")
     return found
 
 
@@ -169,16 +167,16 @@ class _Carrier:
         for sentence in _SENTENCE.findall(text):
             if sentence == "\n":
                 self.writer.builder.literal("\n")
-                self._maybe(_AFTER_LINE, "", "\n")
+                self._maybe(_AFTER_LINE, "\n")
             elif not self._is_left_out(sentence):
                 self._write(sentence)
                 if sentence.endswith((". ", "? ")):
-                    self._maybe(_AFTER_SENTENCE, "", " ")
+                    self._maybe(_AFTER_SENTENCE, " ")
         if not self.bare:
             self.writer.builder.literal("\n")
             self._insert("closing", rng.randint(0, 2))
 
-    def _maybe(self, share: float, before: str, after: str) -> None:
+    def _maybe(self, share: float, after: str) -> None:
         if not self.bare and self.writer.scene.rng.random() < share:
             self._insert(self.writer.scene.rng.choice(_LINES), 1, after)
 
@@ -203,7 +201,7 @@ class _Carrier:
         if not self.bare and rng.random() < _NAMED and (match := _THE_PATIENT.match(sentence)):
             self.writer.write("{Mr} [[PATIENT:last]]")
             end = match.end()
-        for start, stop, what in self._found(sentence):
+        for start, stop, what in sorted(self._finds(sentence), key=lambda found: (found[0], -found[1])):
             if start < end:
                 continue
             self.writer.builder.literal(sentence[end:start])
@@ -215,17 +213,13 @@ class _Carrier:
             end = stop
         self.writer.builder.literal(sentence[end:])
 
-    def _found(self, sentence: str) -> list[tuple[int, int, Placeholder | str]]:
-        return sorted(self._finds(sentence), key=lambda found: (found[0], -found[1]))
-
     def _finds(self, sentence: str) -> Iterator[tuple[int, int, Placeholder | str]]:
         for match in _NAMES.finditer(sentence):
             people = [self.persons.get(name) for name in match[0].split(" ")]
             if len(people) == 2 and people[0] and people[1]:
                 yield match.start(), match.end(), replace(people[1], form="full")
         for name, person in self.persons.items():
-            for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence):
-                yield match.start(), match.end(), person
+            named = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence)
+            yield from ((*match.span(), person) for match in named)
         for label, pattern in _MARKED.items():
-            for match in pattern.finditer(sentence):
-                yield match.start(), match.end(), label
+            yield from ((*match.span(), label) for match in pattern.finditer(sentence))

@@ -27,9 +27,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from phistack.ensemble.tools.clock import Spent, Stopwatch
 from phistack.ensemble.tools.processes import in_processes, keeping
 from phistack.ensemble.tools.progress import stage
-from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
 from phistack.ensemble.training.fit_tasks import FitTask, FoldCache, pretraining_tasks, reading_tasks
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.reporting import listening

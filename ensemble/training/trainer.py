@@ -27,8 +27,8 @@ from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.repeats.word_counts import seen_words
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import fit_subset_stackers
+from phistack.ensemble.tools.clock import Spent, Stopwatch
 from phistack.ensemble.tools.progress import stage
-from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
 from phistack.ensemble.training.fit_runs import FITS, Proposals, run_fits
 from phistack.ensemble.training.fit_tasks import FoldCache, tasks_of
 from phistack.ensemble.training.settings import EngineSettings
