@@ -65,7 +65,6 @@ def choose_engines(
 ) -> tuple[Path, Mapping[str, Path], EnginesBeside | None]:
     """The engine that was named, or the one that ships for the language of the notes, which is then printed.
 
-    :param models: those that were named, if any were.
     :param sample: the texts of at most so many of the notes.
     :returns: the bundle; those for all languages, none if one was named; and the others that were named.
     :raises SettingsError: if none was named and none ships for the notes.

@@ -45,8 +45,6 @@ class Engine:
 
     A submodel that fails stops the run: nothing is emitted for the notes at hand.
 
-    :param label_set: of the spans that come out.
-    :param space: reads the features.
     :param submodels: trained, in the order in which the stacker knows them.
     :param stacker: trained on the out-of-fold candidates of the same submodels.
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.

@@ -24,8 +24,7 @@ from phistack.features.plain_view import PlainView
 class Reading:
     """What became of a note.
 
-    :ivar document: the note as it was written, without spans.
-    :ivar view: the note in its plain view.
+    :ivar document: the note as it was written, without spans; `view` is its plain view.
     :ivar objection: why it was not read, without a word of it; empty if it was.
     :ivar elsewhere: its passages in other languages that another engine reads, with its name.
     :ivar unread: what no engine read, labelled `TEXT IN RUSSIAN`; the whole note if there is an objection.

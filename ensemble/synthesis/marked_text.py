@@ -24,7 +24,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from phistack.features.documents import Span
@@ -57,6 +57,7 @@ class Style:
     name_errors: float = 0.0
 
 
+@dataclass(slots=True, repr=False, eq=False)
 class TextBuilder:
     """Collects literal text and PHI.
 
@@ -66,35 +67,29 @@ class TextBuilder:
     :param english: whether `a` becomes `an` before a vowel.
     """
 
-    def __init__(
-        self,
-        style: Style,
-        rng: random.Random,
-        names: Collection[str] = (),
-        mistyped: Collection[str] = (),
-        english: bool = True,
-    ) -> None:
-        self.style = style
-        self.rng = rng
-        self._names, self._mistyped, self._english = names, mistyped, english
-        self._pieces: list[str] = []
-        self._spans: list[Span] = []
-        self._length = 0
+    style: Style
+    rng: random.Random
+    names: Collection[str] = ()
+    mistyped: Collection[str] = ()
+    english: bool = True
+    _pieces: list[str] = field(default_factory=list, init=False)
+    _spans: list[Span] = field(default_factory=list, init=False)
+    _length: int = field(default=0, init=False)
 
     def literal(self, text: str) -> None:
         """Add text that is not PHI."""
-        if self._english:
+        if self.english:
             text = _ARTICLE_BEFORE_VOWEL.sub(r"\1n ", text)
         self._add(_LONG_SMALL_WORD.sub(self._maybe_mistyped, text))
 
     def phi(self, text: str, label: str) -> None:
         """Add PHI; an article before it becomes `an` where the PHI is said with a vowel (an 80-year-old)."""
-        if self._english and self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
+        if self.english and self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
             self._pieces[-1] = self._pieces[-1][:-1] + "n "
             self._length += 1
-        if label in self._mistyped and self.rng.random() < self.style.name_errors:
+        if label in self.mistyped and self.rng.random() < self.style.name_errors:
             text = mistype(text, self.rng)
-        if label in self._names and self.style.small_names:
+        if label in self.names and self.style.small_names:
             text = text.lower()
         self._spans.append(Span(self._length, self._length + len(text), label))
         self._add(text)

@@ -37,7 +37,6 @@ class Name:
     """A name.
 
     :param surnames: one, or as many as the language has.
-    :param origin: from which it comes.
     :param middle: an initial, or empty.
     :param nick: the name among friends; the first name if there is no shorter one.
     :param suffix: such as `Jr.`, or empty.

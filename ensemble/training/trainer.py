@@ -53,7 +53,6 @@ _STACKER, _SUBSETS, _CASCADE = 3, 7, 1
 class Training:
     """A trained engine and how it came about.
 
-    :param engine: ready to annotate.
     :param models: submodel -> its files, which the bundle takes over.
     :param out_of_fold: submodel -> its out-of-fold candidates for each training note.
     :param seconds: (submodel, part) -> time spent; the part is `fold K of N` or `all`. Besides the submodels there are
