@@ -58,10 +58,8 @@ def engine_with(
 
 @dataclass(frozen=True)
 class Source:
-    """Notes for an engine, read one at a time and as often as needed.
+    """Notes for an engine, read one at a time and as often as needed; the path `-` is standard input.
 
-    :param path: a file or folder, or `-` for standard input.
-    :param reader: how to read it.
     :param unmatched_roster: whether to continue if the engine's roster has no patient of these notes.
     """
 
@@ -100,7 +98,6 @@ class Source:
         """The engine's reading of each note that it can read.
 
         :param held_back: receives the id of each other note, with the reason.
-        :param traced: whether the readings have a trace.
         :raises CorpusError: if it can read none.
         :raises SettingsError: if the engine's roster has no patient of these notes.
         """

@@ -88,7 +88,7 @@ def run_fits(
     starts = {task.name: task for task in (*reading_tasks(settings, tasks), *pretraining)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in tasks]
-    waiting = {task.name for task in tasks if task.name in starts and _key_in(cache, task) not in cache}
+    waiting = {task.name for task in tasks if task.name in starts and cache.get(_key_in(cache, task)) is None}
     first = [task for name, task in starts.items() if name in waiting]
     order = [*first, *sorted(tasks, key=lambda task: task.name in waiting)]
     fitted = Fitted({name: [NoteProposals([])] * n_notes for name in settings.submodels}, {}, {}, {})
@@ -120,7 +120,7 @@ def _in_turn(
 def _to_watch(task: FitTask) -> Fit:
     ahead = "reading ahead" if submodel_class(kind_of(task.name, task.settings)).reads_ahead else "on invented notes"
     name = f"{task.name} {ahead}" if task.is_pretraining else task.name
-    return Fit(name, task.part, task.size, task.cost)
+    return Fit(name, task.part, 1 + sum(map(len, task.training)), task.cost)
 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
@@ -190,7 +190,7 @@ class Fit:
     """The state of one fit.
 
     :param name: of the submodel, and `part` says which of its fits.
-    :param size: of the notes that it learns from, in any unit, above 0.
+    :param size: of the notes that it learns from, above 0.
     :param cost: of a fit of its kind, relative to other kinds, above 0.
     :param begun: when it began, by its last report, with the seconds since then, the share done and words on it.
     :param seconds: its duration, after its end; 0 if it was read from a cache.

@@ -57,10 +57,6 @@ class FoldCache:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
 
-    def __contains__(self, key: str) -> bool:
-        """Whether something was kept under the key."""
-        return self.get(key) is not None
-
     def get(self, key: str) -> list[NoteProposals] | None:
         """The proposals under the key; `None` if there are none or the file is damaged."""
         if self.folder is None:
@@ -139,11 +135,6 @@ class FitTask:
     def cost(self) -> float:
         """The cost of a fit of this kind, relative to other kinds."""
         return submodel_class(kind_of(self.name, self.settings)).cost
-
-    @property
-    def size(self) -> int:
-        """Tokens of the notes to learn from, plus 1."""
-        return 1 + sum(map(len, self.training))
 
     def key(self) -> str:
         space = self.training[0].space
