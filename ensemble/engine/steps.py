@@ -118,10 +118,7 @@ def stretches(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Stack:
-    """The submodels and the stackers over them; each method but the first is one step after it.
-
-    :param stackers: by the names of their submodels.
-    """
+    """The submodels and the stackers over them, by the names of their submodels; each method is a step."""
 
     space: FeatureSpace
     submodels: Sequence[Submodel]
