@@ -6,9 +6,10 @@
 The stacker learns only from out-of-fold candidates: those proposed for patients that the submodels were not trained on.
 Folds and final fits are independent and run in parallel processes.
 
-train(corpus, settings)                                the trained engine, and how it came about
-proposed = propose(corpus, settings, unseen=others.documents)    the same without models: out-of-fold candidates, and
-proposed.on_unseen["crf"]                              for other notes, those of a CRF trained on the whole corpus
+    training = train(corpus, settings)                               the trained engine, and how it came about
+    proposed = propose(corpus, settings, unseen=others.documents)    only what submodels propose, without their models
+    proposed.out_of_fold["crf"]     for each training note, candidates of a CRF that was not trained on its patient
+    proposed.on_unseen["crf"]       for each other note, candidates of a CRF that was trained on the whole corpus
 """
 
 from __future__ import annotations
