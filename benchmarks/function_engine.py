@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.engine.reading import Batch
-from phistack.ensemble.engine.steps import Step
+from phistack.ensemble.engine.steps import Step, changing
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.features.columns.settings import FeatureSettings
@@ -30,16 +27,6 @@ class FunctionEngine(Engine):
         self.decider = decider
 
     @property
-    def own_steps(self) -> tuple[Step, ...]:
+    def own_steps(self) -> dict[str, Step]:
         """The function alone."""
-        return (_DecideBy(self.decider),)
-
-
-@dataclass(frozen=True)
-class _DecideBy:
-    name: ClassVar[str] = "decide"
-    decider: Decider
-
-    def __call__(self, batch: Batch) -> None:
-        for reading in batch.readings:
-            reading.decisions = self.decider(reading.document)
+        return {"decide": changing(lambda reading: self.decider(reading.document))}

@@ -40,7 +40,7 @@ from phistack.ensemble.stacking.meta_features import log_odds
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, wrong_decisions
 from phistack.ensemble.tools.comma_lists import comma_list
-from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.arrays import Floats
 from phistack.features.documents import Corpus
 from phistack.features.errors import PhistackError

@@ -34,7 +34,7 @@ from benchmarks.results_file import (
 from phistack.ensemble.evaluation import Score
 from phistack.ensemble.evaluation.systems import figures_of, table_of
 from phistack.ensemble.tasks.training import score_on, train_bundle
-from phistack.ensemble.tools.stopwatch import Stopwatch
+from phistack.ensemble.tools.clock import Stopwatch
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training
 from phistack.features.documents import Corpus

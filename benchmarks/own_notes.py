@@ -32,8 +32,8 @@ from phistack.ensemble.stacking.folds import grouped_by
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Span
 from phistack.features.formats import read_corpus

@@ -30,8 +30,8 @@ from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.choosers import LogOddsRegression
 from phistack.ensemble.tools.progress import stage
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Span
 

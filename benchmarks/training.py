@@ -85,8 +85,8 @@ def _print_comparison(arguments: argparse.Namespace) -> None:
 
 def _train(path: Path, submodels: str, language: str, jobs: int) -> TrainingTime:
     """Train without a cache; what a results file has under `training`."""
+    from phistack.ensemble.tools.clock import Stopwatch
     from phistack.ensemble.tools.comma_lists import comma_list
-    from phistack.ensemble.tools.stopwatch import Stopwatch
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.ensemble.training.trainer import train
     from phistack.features.columns.settings import FeatureSettings

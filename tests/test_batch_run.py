@@ -132,7 +132,7 @@ def test_a_note_whose_output_cannot_be_checked_does_not_come_out(run: RunSetting
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer and an exception of another thread block each other")
 def test_time_is_limited_in_threads_too(engines: ModuleType, tmp_path: Path) -> None:
-    from phistack.ensemble.tools.deadline import deadline
+    from phistack.ensemble.tools.clock import deadline
     from phistack.features.errors import OverdueError
 
     caught = []

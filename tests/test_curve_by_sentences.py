@@ -21,8 +21,8 @@ from phistack.ensemble.experiments.learning_curve import (
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.experiments.samples import SENTENCES, Sentences, samples_of
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span

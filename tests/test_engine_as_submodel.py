@@ -15,9 +15,8 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.training.proposals import prepared, propose
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import train
+from phistack.ensemble.training.trainer import prepared, propose, train
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span

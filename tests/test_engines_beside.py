@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phistack.ensemble.bundles.beside import EnginesBeside
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.choice import EnginesBeside
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.engine.doubt import InDoubt, SafeText
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.engine.steps import Beside
 from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
@@ -23,6 +25,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.labels import LabelSet
+from phistack.features.passages import IN_DOUBT
 from phistack.features.plain_view import plain_view
 from phistack.features.ranges import covering
 from tests.fixture_types import Phistack
@@ -73,6 +76,15 @@ def test_what_any_accepts_is_covered_nothing_else_is_and_no_two_spans_overlap(
     assert all(is_covered(span.start, span.end) for span in every)
     assert reading.decisions == sorted(reading.decisions, key=lambda d: d.span)
     assert {span.label for span in united} <= {span.label for span in every}
+
+
+def test_what_an_engine_beside_considers_is_in_doubt() -> None:
+    document = Document("n", "The patient denies fever.")
+    reading = Reading(document, plain_view(document))
+    batch = Batch([reading])
+    Beside([Fixed([Decision(Span(4, 11, "NAME"), 0.2, False, ())])], LABELS)(batch)
+    InDoubt(SafeText.of(("en",)), Overruling())(batch)
+    assert reading.decisions == [] and reading.unread == (Span(4, 11, IN_DOUBT),)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +157,7 @@ def test_engines_that_do_not_fit_together_are_refused_in_one_sentence(
 
 def test_one_label_for_two_kinds_of_phi_is_a_contradiction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sets = {"a": LabelSet("i2b2-2014", {"LOCATION-OTHER": "X"}), "b": LabelSet("nut", {"LOCATION-OTHER": "X"})}
-    module = "phistack.ensemble.bundles.beside"
+    module = "phistack.ensemble.bundles.choice"
     monkeypatch.setattr(f"{module}.bundle_label_set", lambda path: sets[path.name])
     monkeypatch.setattr(f"{module}.bundle_languages", lambda path: ("en",))
     monkeypatch.setattr(f"{module}.kind_of", lambda label, name: {"i2b2-2014": "PLACE", "nut": "HOSPITAL"}[name])

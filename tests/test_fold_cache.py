@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.ensemble.training.fold_cache import FoldCache
-from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.fit_tasks import FoldCache
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import propose
 from phistack.features.documents import Span
 from phistack.submodels.base import Candidate, NoteProposals
 

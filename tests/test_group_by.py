@@ -14,9 +14,8 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import train
+from phistack.ensemble.training.trainer import propose, train
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.formats import write_corpus

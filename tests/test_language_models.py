@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.ensemble.training.language_models import learn_language_models, sentences_of
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
+from phistack.ensemble.training.unlabelled import learn_language_models, sentences_of
 from phistack.features.character_models import CharacterModels, model_shapes
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds

@@ -1,10 +1,13 @@
-"""joblib's copy of loky, which is no public part of joblib: what `ensemble/tools/processes.py` relies on.
+"""joblib's copy of loky, which is no public part of joblib: what `ensemble/tools/processes.py` relies on and gives.
 
 If this fails after joblib was updated, mend that file, or give pyproject.toml a joblib below this version.
 """
 
 import ast
 import inspect
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor, process_executor
 
 from phistack.ensemble.tools.numerics import ONE_THREAD
-from phistack.ensemble.tools.processes import end_pool, start_pool
+from phistack.ensemble.tools.processes import end_pool, in_processes, start_pool
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,3 +51,19 @@ def test_no_other_module_of_ours_knows_it() -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("joblib.externals")
     }
     assert knowing == {"ensemble/tools/processes.py"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_call_may_wait_for_what_another_returns(jobs: int) -> None:
+    found: list[int] = []
+
+    def calls() -> Iterator[Callable[[], int] | None]:
+        yield partial(add, 1, 2)
+        while 3 not in found:
+            yield None
+        yield partial(add, found[found.index(3)], 4)
+        yield partial(add, 5, 6)
+
+    for result in in_processes(calls(), jobs=jobs):
+        found.append(result)
+    assert sorted(found) == [3, 7, 11]

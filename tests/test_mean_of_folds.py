@@ -12,7 +12,7 @@ from phistack.ensemble.evaluation import Resampling
 from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.stacking.folds import training_folds
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora

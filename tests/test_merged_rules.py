@@ -12,10 +12,10 @@ from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.training import train_with_report
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span

@@ -9,8 +9,8 @@ import pytest
 from benchmarks import origins
 from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, table_of
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.lexicon import is_held_out, lists_of
 from phistack.ensemble.synthesis.names import origins_abroad
+from phistack.ensemble.synthesis.templates import is_held_out, lists_of
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document

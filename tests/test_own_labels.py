@@ -117,18 +117,8 @@ def test_an_engine_is_trained_annotates_and_deidentifies_with_labels_of_its_own(
     phistack: Phistack, tmp_path: Path
 ) -> None:
     write_corpus(invented.spanish_legal_prose(8), tmp_path / "prose", format="brat")
-    status, _, err = phistack(
-        "train",
-        tmp_path / "prose",
-        "--model",
-        tmp_path / "model",
-        "--submodels",
-        "regex,crf",
-        "--folds",
-        2,
-        "--jobs",
-        1,
-    )
+    quick = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
+    status, _, err = phistack("train", tmp_path / "prose", "--model", tmp_path / "model", *quick)
     assert status == 0
     assert "phistack: 7 labels of its own (DIRECCION, DNI, FECHA, LOCALIDAD, ORGANO, PERSONA, TELEFONO), taken" in err
     engine = load_bundle(tmp_path / "model")

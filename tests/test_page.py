@@ -19,17 +19,11 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.views.page import NoteView, write_page
 from phistack.features.documents import Document, Span
 from phistack.features.errors import StorageError
-from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
 
-LABELS = LabelSet("small", {"DOCTOR": "NAME", "PATIENT": "NAME", "CITY": "LOCATION"}, frozenset())
 TEXT = "Dr. Smith saw Jane Roe in Springfield."
-DOCTOR, PATIENT, FIRST_NAME, CITY = (
-    Span(4, 9, "DOCTOR"),
-    Span(14, 22, "PATIENT"),
-    Span(14, 18, "PATIENT"),
-    Span(26, 37, "CITY"),
-)
+DOCTOR, CITY = Span(4, 9, "DOCTOR"), Span(26, 37, "CITY")
+PATIENT, FIRST_NAME = Span(14, 22, "PATIENT"), Span(14, 18, "PATIENT")
 
 
 def decision(span: Span, probability: float = 0.9, accepted: bool = True, *votes: Candidate) -> Decision:
@@ -46,11 +40,7 @@ def read(content: str) -> Any:
 
 
 def page(tmp_path: Path, *notes: NoteView, **others: object) -> str:
-    settings = {
-        "title": "A page",
-        "label_set": LABELS,
-    } | others
-    write_page(tmp_path / "page.html", notes=notes, **settings)
+    write_page(tmp_path / "page.html", notes=notes, **{"title": "A page"} | others)
     return (tmp_path / "page.html").read_bytes().decode("utf-8")
 
 
@@ -69,12 +59,7 @@ def test_found_spans_are_compared_with_gold(tmp_path: Path) -> None:
     document = Document("110-01", TEXT, (DOCTOR, PATIENT), "110")
     decisions = [decision(DOCTOR), decision(FIRST_NAME), decision(CITY)]
     content = page(tmp_path, NoteView(document, decisions, has_gold=True))
-    assert pieces(content) == [
-        ("right", "Smith"),
-        ("partial", "Jane"),
-        ("missed", " Roe"),
-        ("spurious", "Springfield"),
-    ]
+    assert pieces(content) == [("right", "Smith"), ("partial", "Jane"), ("missed", " Roe"), ("spurious", "Springfield")]
     assert shown(content) == TEXT
     assert "1 right · 1 with other boundaries or label · 1 false · 1 missed" in content
 
@@ -90,11 +75,6 @@ def test_redacted_view_replaces_what_was_found_and_only_that(tmp_path: Path) -> 
     assert shown(content, "redacted") == "Dr. [DOCTOR] saw Jane Roe in Springfield."
     redacted = read(content).xpath("//div[@class='sheet redacted']")[0]
     assert "Smith" not in html.tostring(redacted, encoding="unicode")
-
-
-def test_a_given_redacted_text_is_shown_as_it_is(tmp_path: Path) -> None:
-    note = NoteView(Document("a", TEXT), [decision(DOCTOR)], redacted="Dr. <Jones> saw [PATIENT].")
-    assert shown(page(tmp_path, note), "redacted") == "Dr. <Jones> saw [PATIENT]."
 
 
 def test_the_card_tells_votes_probability_and_rivals(tmp_path: Path) -> None:
@@ -146,7 +126,7 @@ def test_whatever_comes_from_outside_is_escaped(tmp_path: Path, hostile: str) ->
     document = Document(hostile, hostile + " end", (span,), hostile + "patient")
     content = page(
         tmp_path,
-        NoteView(document, [decision(span, 0.9, True, vote)], has_gold=True, redacted=hostile),
+        NoteView(document, [decision(span, 0.9, True, vote)], has_gold=True),
         title=hostile,
         scores={hostile: score(hostile)},
         types={hostile: score(hostile)},
@@ -185,15 +165,10 @@ def test_scores_show_systems_figures_intervals_and_the_best_row(tmp_path: Path) 
     assert tree.xpath("//tr[@class='best']//span[@class='name']/text()") == ["stack"]
 
 
-def test_the_bracketed_text_keeps_its_colours(tmp_path: Path) -> None:
-    note = NoteView(Document("a", TEXT), [decision(DOCTOR)], redacted="Dr. [DOCTOR] saw Jane Roe in Springfield.")
-    assert pieces(page(tmp_path, note), "redacted") == [("found", "[DOCTOR]")]
-
-
-def test_without_a_label_set_the_shipped_ones_give_the_colours(tmp_path: Path) -> None:
+def test_the_label_sets_that_ship_give_the_colours(tmp_path: Path) -> None:
     document = Document("a", TEXT)
     found = [decision(DOCTOR), decision(Span(26, 37, "TERRITORIO"))]
-    content = page(tmp_path, NoteView(document, found), label_set=None)
+    content = page(tmp_path, NoteView(document, found))
     assert re.findall(r'<mark class="m found (c-[A-Z]+)"', content.partition("sheet redacted")[0]) == [
         "c-NAME",
         "c-LOCATION",

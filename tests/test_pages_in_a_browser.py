@@ -113,11 +113,8 @@ def test_a_span_opens_its_card_and_the_redacted_view_hides_it(
     chromium: Any, pages: Mapping[str, Path], width: int
 ) -> None:
     opened = Opened(chromium, pages["shipped"], width)
-    page, span, card = (
-        opened.page,
-        opened.page.locator(".sheet.original mark.found").first,
-        opened.page.locator("#card"),
-    )
+    page, card = opened.page, opened.page.locator("#card")
+    span = page.locator(".sheet.original mark.found").first
     name = span.inner_text()
     span.click()
     assert name in card.inner_text() and re.search(r"Accepted, probability [01]\.\d\d", card.inner_text())

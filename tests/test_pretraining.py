@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.corpus import LANGUAGES
-from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.ensemble.synthesis.notes import LANGUAGES
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Corpus, Span

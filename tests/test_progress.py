@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.tools import progress as shown
 from phistack.ensemble.tools.processes import in_processes, keeping
 from phistack.ensemble.tools.progress import progress, stage
-from phistack.ensemble.training.fit_progress import Fit, FitWatch, reporting
+from phistack.ensemble.training.fit_runs import Fit, FitWatch, reporting
 from phistack.features.formats import write_corpus
 from phistack.features.reporting import report
 from tests import invented_corpora as invented
@@ -90,7 +90,7 @@ def test_no_time_left_is_reported_before_a_fit_tells_how_long_it_takes(
             assert (
                 capsys.readouterr().err.splitlines()[-1].endswith("1%, 0 of 2 fits, now tbed, fold 1 of 2, after 60 s")
             )
-            watch.ended(0, 60.0)
+            watch.fits[0].seconds = 60.0
             fits.finish()
     assert "46%, about 70 s left" in capsys.readouterr().err
 
@@ -113,7 +113,7 @@ def test_what_a_fit_reports_is_read_by_another_process(tmp_path: Path) -> None:
         share, words = watch.look()
         assert words == "0 of 2 fits, now crf, fold 2 of 2 (iteration 20 of 40)"
         assert share == pytest.approx(0.25)
-    watch.ended(1, 12.0)
+    watch.fits[1].seconds = 12.0
     assert watch.look() == (pytest.approx(0.5), "1 of 2 fits")
     report(0.1, "nobody listens")
 
@@ -121,9 +121,9 @@ def test_what_a_fit_reports_is_read_by_another_process(tmp_path: Path) -> None:
 def test_a_fit_that_costs_next_to_nothing_does_not_say_what_the_others_take(tmp_path: Path) -> None:
     costs = {"blstm": 110.0, "crf": 35.0, "regex": 0.5}
     watch = FitWatch([Fit(name, "all", 1.0, cost) for name, cost in costs.items()], tmp_path / "reports")
-    watch.ended(2, 3.0)
+    watch.fits[2].seconds = 3.0
     assert watch.look()[0] == 0.0
-    watch.ended(1, 35.0)
+    watch.fits[1].seconds = 35.0
     assert watch.look()[0] == pytest.approx(38 / (38 + 110 * 38 / 35.5))
 
 
@@ -151,17 +151,17 @@ def test_the_share_is_one_whatever_is_known(data: st.DataObject, tmp_path_factor
         assert 0 <= watch.look()[0] <= 1
     for number in range(len(fits)):
         assert 0 <= watch.look()[0] <= 1
-        watch.ended(number, data.draw(st.just(0.0) | st.floats(0.001, 1e5)))
+        watch.fits[number].seconds = data.draw(st.just(0.0) | st.floats(0.001, 1e5))
     assert watch.look()[0] == pytest.approx(1.0)
 
 
 def test_a_fit_that_came_from_the_cache_does_not_make_the_rest_look_quick(tmp_path: Path) -> None:
     fits = [Fit("crf", f"fold {i} of 4", 100.0, 242.0) for i in range(4)]
     watch = FitWatch(fits, tmp_path / "reports")
-    watch.ended(0, 0.0)
-    watch.ended(1, 0.0)
+    watch.fits[0].seconds = 0.0
+    watch.fits[1].seconds = 0.0
     assert watch.look()[0] == 0
-    watch.ended(2, 9.0)
+    watch.fits[2].seconds = 9.0
     assert watch.look()[0] == pytest.approx(0.5)
 
 
@@ -263,25 +263,13 @@ def _wait_for_the_end_of(group: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("terminal", "to_all", "stop"),
-    [
-        (False, False, signal.SIGTERM),
-        (False, True, signal.SIGINT),
-        (True, True, signal.SIGINT),
-    ],
+    [(False, False, signal.SIGTERM), (False, True, signal.SIGINT), (True, True, signal.SIGINT)],
 )
 def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(
     notes: Any, tmp_path: Path, terminal: Any, to_all: Any, stop: Any
 ) -> None:
-    arguments = (
-        "train",
-        notes,
-        "--model",
-        tmp_path / "engine",
-        "--submodels",
-        "tbed,crf",
-        "--cache",
-        tmp_path / "cache",
-    )
+    kept = ("--cache", tmp_path / "cache")
+    arguments = ("train", notes, "--model", tmp_path / "engine", "--submodels", "tbed,crf", *kept)
     process, output = _started(arguments, tmp_path / "temporary", terminal=terminal)
     _read_until(output, b"reading the notes")
     assert _processor_seconds(process.pid) < 1

@@ -115,20 +115,7 @@ def test_overlapping_spans_get_one_surrogate_that_each_of_them_covers() -> None:
 
 
 def test_no_surrogate_is_another_identifier_of_the_patient() -> None:
-    names = [
-        "Anna",
-        "Eva",
-        "Maria",
-        "Karin",
-        "Kristina",
-        "Lena",
-        "Sara",
-        "Kerstin",
-        "Emma",
-        "Ingrid",
-        "Marie",
-        "Birgitta",
-    ]
+    names = "Anna Eva Maria Karin Kristina Lena Sara Kerstin Emma Ingrid Marie Birgitta".split()
     note = marked(" ".join(names), [(name, "First_Name") for name in names])
     policy = replace(Policy.named("dalianis2019"), options=PolicyOptions(common_names=40))
     for number in range(20):
@@ -172,12 +159,7 @@ def test_dalianis_takes_one_of_the_hundred_commonest_names_of_the_gender_with_it
         {fold(name) for name in names[:110]}
         for names in (name_tables("sv").female, name_tables("sv").male, name_tables("sv").last)
     )
-    spans = [
-        ("Viveka", "First_Name"),
-        ("Karins", "First_Name"),
-        ("Torbjörn", "First_Name"),
-        ("Zackrisson", "Last_Name"),
-    ]
+    spans = [(name, "First_Name") for name in ("Viveka", "Karins", "Torbjörn")] + [("Zackrisson", "Last_Name")]
     for key in range(8):
         woman, her, man, last = (fold(name) for name in texts(swedish(spans, key).corpus)[0])
         assert woman in women and man in men and last in lasts
@@ -252,13 +234,8 @@ def test_trienes_shuffles_institutions_within_the_corpus() -> None:
 
 
 def test_trienes_caps_ages_and_exchanges_characters_within_their_class() -> None:
-    spans = [
-        ("92", "Age"),
-        ("64 jaar", "Age"),
-        ("06-7802651", "Phone_fax"),
-        ("j.jansen@zorg.nl", "Email"),
-        ("A64-088", "ID"),
-    ]
+    spans = [("92", "Age"), ("64 jaar", "Age"), ("06-7802651", "Phone_fax")]
+    spans += [("j.jansen@zorg.nl", "Email"), ("A64-088", "ID")]
     note = marked("; ".join(mention for mention, _ in spans), spans)
     oldest, age, phone, mail, code = texts(dutch(note).corpus)[0]
     assert (oldest, age) == ("89", "64 jaar")

@@ -6,8 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from phistack.ensemble.bundles.files import read_manifest
-from phistack.ensemble.bundles.model_card import model_card
-from phistack.ensemble.bundles.reliability import reliability_of
+from phistack.ensemble.bundles.model_card import model_card, reliability_of
 from phistack.ensemble.command_line.app import app
 from phistack.ensemble.evaluation import evaluate_systems
 from phistack.ensemble.evaluation.systems import figures_of

@@ -11,7 +11,7 @@ import pytest
 
 from phistack import BundleError, Document, Span, load_bundle, save_bundle, self_test, shipped_engine, synthesize, train
 from phistack.ensemble.batch import Columns, FormatSettings, first_texts
-from phistack.ensemble.bundles import language_choice, shipped
+from phistack.ensemble.bundles import choice, shipped
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.options import completing_paths
 from phistack.ensemble.training.settings import EngineSettings
@@ -173,8 +173,8 @@ def test_an_engine_is_chosen_for_every_language_that_its_gate_lets_through(
     ships: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = {"english": ("en", "no", "es"), "spanish": ("es",)}
-    monkeypatch.setattr(language_choice, "bundle_languages", lambda path: read[path.stem])
-    chosen = language_choice.engine_for([NORWEGIAN, NORWEGIAN])
+    monkeypatch.setattr(choice, "bundle_languages", lambda path: read[path.stem])
+    chosen = choice.engine_for([NORWEGIAN, NORWEGIAN])
     assert (chosen.path.stem, chosen.reason) == (
         "english",
         "english, as 2 of the 2 notes looked at are in Norwegian (no)",
@@ -183,7 +183,7 @@ def test_an_engine_is_chosen_for_every_language_that_its_gate_lets_through(
         "en": "english", "es": "spanish", "no": "english",
     }  # fmt: skip
     with pytest.raises(SettingsError, match=r"there are english \(en and no\), spanish \(es\): name one"):
-        language_choice.engine_for([FINNISH])
+        choice.engine_for([FINNISH])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, out_of_fold_corpora, train
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import TrainingError
 from phistack.features.formats import read_corpus, write_corpus
 from tests import invented_corpora as invented
 
@@ -144,28 +143,8 @@ def test_a_document_of_15000_tokens_is_one_like_others(letters: Corpus) -> None:
     assert f1["stack"] >= max(f1.values()) - 0.02
 
 
-def test_empty_documents_do_no_harm(letters: Corpus) -> None:
-    texts = ("", "\n", "  ", "\ufeff", ".")
-    empty = tuple(Document(f"empty-{number}", text) for number, text in enumerate(texts))
-    training, f1 = trained(replace(letters, documents=letters.documents + empty))
-    assert f1["stack"] > 0.8
-    assert not any(document.spans for document in training.engine.annotate(empty))
-
-
 def test_fewer_patients_than_folds_give_fewer_folds(letters: Corpus, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="phistack"):
         folds = training_folds(letters.documents[:3], n_folds=5)
     assert len(folds) == 3
     assert "the corpus has 3 patients only, so there are 3 folds, not 5" in caplog.text
-
-
-def test_phi_of_one_patient_only_is_reported(letters: Any) -> None:
-    corpus = changed(letters, lambda number, document: document if number == 2 else document.with_spans(()))
-    with pytest.raises(TrainingError, match="all PHI of the corpus is in one fold"):
-        trained(corpus)
-
-
-def test_a_single_patient_cannot_be_folded(letters: Corpus) -> None:
-    corpus = changed(letters, lambda number, document: replace(document, group="1"))
-    with pytest.raises(TrainingError, match="are of one patient"):
-        trained(corpus)

@@ -1,9 +1,10 @@
-"""Invented notes in languages other than English: reproducible, labelled at the right places, varied."""
+"""Invented notes, most in languages other than English: reproducible, labelled at the right places, varied."""
 
 import random
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,11 @@ from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.deidentification.pseudonymisation import pseudonymise
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import Placeholder, expand
-from phistack.ensemble.synthesis.lexicon import clinical_words
 from phistack.ensemble.synthesis.names import Name
 from phistack.ensemble.synthesis.notes import fitting
 from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.ensemble.synthesis.scene import Scene
-from phistack.ensemble.synthesis.templates import pool_of, table
+from phistack.ensemble.synthesis.templates import clinical_words, pool_of, table
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
@@ -27,13 +27,14 @@ from tests.fixture_types import Phistack
 
 PARTS = ("header", "opening", "history", "findings", "plan", "closing")
 LANGUAGES = {"de": "i2b2-2014", "es": "meddocan", "nl": "nut", "no": "stockholm-epr-phi", "sv": "stockholm-epr-phi"}
+ALL = {"en": "i2b2-2014", **LANGUAGES}
 NOT_IN_NOTES = {
     *("DEPARTMENT", "ROOM", "AGE-OVER-90", "IPADDR", "ACCOUNT", "BIOID", "OTHER"),
     *("DIREC_PROT_INTERNET", "IDENTIF_BIOMETRICOS", "OTROS_SUJETO_ASISTENCIA"),
 }
 POOLS = [
     (language, note_type, part["pool"])
-    for language in LANGUAGES
+    for language in ALL
     for note_type, recipe in table(f"{language}/note_types").items()
     for part in recipe["parts"]
 ]
@@ -53,7 +54,7 @@ def words_of(corpus: Corpus, label: str) -> list[str]:
     return [note.text[s.start : s.end] for note in corpus.documents for s in note.spans if s.label == label]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ALL)
 def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many(language: str) -> None:
     notes = synthesize(12, seed=5, language=language).documents
     assert synthesize(12, seed=5, language=language).documents == notes
@@ -71,10 +72,11 @@ def test_the_notes_are_in_their_language_and_have_every_label_of_its_set(request
         ) - NOT_IN_NOTES
 
 
-def test_spans_fit_their_words_and_nothing_of_the_notation_is_left(corpus: Corpus) -> None:
-    for note in corpus.documents:
+@pytest.mark.parametrize("language", ALL)
+def test_spans_fit_their_words_and_nothing_of_the_notation_is_left(language: str) -> None:
+    for note in notes_in(language).documents:
         assert not re.search(r"\[\[|\]\]|[{}|\\]|<[\d.]+-|\b\w+_cap\b", note.text), note.id
-        assert all(a.end <= b.start for a, b in zip(note.spans, note.spans[1:], strict=False))
+        assert all(a.end <= b.start for a, b in pairwise(note.spans))
         for span in note.spans:
             words = note.text[span.start : span.end]
             assert words == words.strip() and "\n" not in words and words
@@ -138,10 +140,18 @@ def test_dutch_numbers_are_valid_and_ages_are_numbers() -> None:
     assert all(re.fullmatch(r"[\w.-]+@([\w-]+\.)+[a-z]+", words, re.I) for words in words_of(notes, "Email"))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ALL)
 def test_values_that_look_like_phi_are_not_labelled(language: str) -> None:
     corpus = notes_in(language)
     patterns = {
+        "en": (
+            r"SVR of \d{3,4}",
+            r"BP 120/80",
+            r"CK of 1\d{3}",
+            r"5/5 strength",
+            r"\b48 hours",
+            r"\b25/100",
+        ),
         "de": (r"\bC5/C6\b", r"\bMorbus [A-Z]\w+", r"\b1-0-1\b"),
         "es": (r"\bL4-L5\b", r"(?i)enfermedad de [A-Z]\w+", r"\b1-0-1\b"),
         "no": (r"\bL4-L5\b", r"10-12 uker"),
@@ -158,8 +168,8 @@ def test_values_that_look_like_phi_are_not_labelled(language: str) -> None:
 def test_each_template_can_be_written(part: str, language: str, note_type: str) -> None:
     world = table(f"{language}/world")
     patient = invent_patient(100, seed=0, language=language)
-    pool = fitting(part, note_type, patient)
-    assert pool
+    pool = pool_of(part, note_type, language) if language == "en" else fitting(part, note_type, patient)
+    assert pool and all(template.weight > 0 for template in pool)
     scene = Scene(patient, patient.first_visit, random.Random(0), world["dates"]["full"][0])
     labels = set(LabelSet.named(world["label_set"]).labels)
     chosen = {
@@ -176,24 +186,27 @@ def test_each_template_can_be_written(part: str, language: str, note_type: str) 
             assert found <= labels and (found or slot.kind == "SEXLETTER"), template.text
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "no"])
+@pytest.mark.parametrize("language", [language for language in ALL if language != "no"])
 def test_each_part_has_a_hundred_templates(language: str) -> None:
     for part in PARTS:
-        note_type = next(name for language_, name, pool in POOLS if language_ == language and pool == part)
-        pool = pool_of(part, note_type, language)
-        assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100, part
+        types = [name for language_, name, pool in POOLS if language_ == language and pool == part]
+        for note_type in types if language == "en" else types[:1]:
+            pool = pool_of(part, note_type, language)
+            assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100, part
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ALL)
 def test_notes_of_all_registers_keep_their_spans_under_noise_and_some_name_nobody(language: str) -> None:
     notes = synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
     assert notes == synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
     assert 0.05 < sum(not note.spans for note in notes) / len(notes) < 0.3
     assert any(note.text.isupper() for note in notes)
     for note in notes:
+        assert not re.search(r"\[\[|\]\]|\{\w*\}|\\n|<[\d.]+-[\d.]+>|_cap\b", note.text), note.id
+        assert all(a.end <= b.start for a, b in pairwise(note.spans)), note.id
         for span in note.spans:
             words = note.text[span.start : span.end]
-            assert words == words.strip() and words
+            assert words == words.strip() and re.search(r"\w", words), note.id
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -242,18 +255,15 @@ def test_names_begin_and_end_where_words_do(corpus: Corpus) -> None:
                 assert not note.text[span.end : span.end + 1].isalnum(), note.id
 
 
-def test_notes_seldom_repeat_each_other(corpus: Corpus) -> None:
-    lines = Counter(
-        line for note in corpus.documents for line in {*re.split(r"(?<=[.:]) |\n", note.text)} if len(line) > 40
-    )
+@pytest.mark.parametrize("language", ALL)
+def test_notes_seldom_repeat_each_other(language: str) -> None:
+    notes = notes_in(language).documents
+    assert len({note.text for note in notes}) == len(notes)
+    lines = Counter(line for note in notes for line in {*re.split(r"(?<=[.:]) |\n", note.text)} if len(line) > 40)
     assert sum(n for n in lines.values() if n > 1) / lines.total() < 0.2
 
 
-def test_a_placeholder_without_words_and_a_language_without_notes_are_refused() -> None:
-    patient = invent_patient(100, seed=0, language="sv")
-    scene = Scene(patient, patient.first_visit, random.Random(0), "{y}")
-    with pytest.raises(SettingsError, match="BLOOD"):
-        scene.pieces(Placeholder("BLOOD"))
+def test_a_language_without_notes_is_refused() -> None:
     with pytest.raises(SettingsError, match="no synthetic notes in the language fi, only in en, de, es, nl, no, sv"):
         synthesize(1, language="fi")
 

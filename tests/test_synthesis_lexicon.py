@@ -3,7 +3,7 @@
 import pytest
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.lexicon import is_held_out, part_of
+from phistack.ensemble.synthesis.templates import is_held_out, part_of
 from phistack.features.errors import SettingsError
 
 WORDS = [f"{first}{last}" for first in "abcdefghijklmnopqrstuvwxyz" for last in ("son", "ov", "ella", "aki", "nes")]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.noise import NOISE, noisy, rewritten
+from phistack.ensemble.synthesis.marked_text import NOISE, noisy, rewritten
 from phistack.features.documents import Span
 
 NOTES = [note for language in ("en", "sv") for note in synthesize(8, seed=4, language=language).documents]

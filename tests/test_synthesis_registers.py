@@ -7,23 +7,16 @@ from collections import Counter
 import pytest
 
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.corpus import note_types_of
-from phistack.ensemble.synthesis.grammar import expand, placeholders
-from phistack.ensemble.synthesis.lexicon import Lists, clinical_words, is_held_out, lists_of
+from phistack.ensemble.synthesis.grammar import placeholders
 from phistack.ensemble.synthesis.names import invent_name, invent_person, origins_abroad
-from phistack.ensemble.synthesis.patients import invent_patient
-from phistack.ensemble.synthesis.scene import Scene
-from phistack.ensemble.synthesis.templates import pool_of, table
+from phistack.ensemble.synthesis.notes import note_types_of
+from phistack.ensemble.synthesis.templates import Lists, is_held_out, lists_of, pool_of, table
 from phistack.features.documents import Corpus, Document
-from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 
 RECIPES = table("en/note_types")
 HOSPITAL = [name for name, recipe in RECIPES.items() if recipe.get("hospital", True)]
 OTHERS = [name for name in RECIPES if name not in HOSPITAL]
-WRITTEN = sorted(
-    {(name if "/" not in part["pool"] else "", part["pool"]) for name in RECIPES for part in RECIPES[name]["parts"]}
-)
 PROSE = [name for name in OTHERS if name != "structured"]
 
 
@@ -51,32 +44,11 @@ def register_of(note: Document, seed: int = 3) -> str:
     return note_types_of(int(number), seed=seed, language="en", registers="all")[int(record) - 1]
 
 
-def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many() -> None:
-    notes = synthesize(20, seed=5, registers="all").documents
-    assert synthesize(20, seed=5, registers="all").documents == notes
-    assert synthesize(9, seed=5, registers="all").documents == notes[:9]
-    assert synthesize(20, seed=6, registers="all").documents != notes
-
-
 def test_every_register_occurs_with_its_share(corpus: Corpus) -> None:
     found = Counter(map(register_of, corpus.documents))
     total = sum(recipe["share"] for recipe in RECIPES.values())
     for register, recipe in RECIPES.items():
         assert found[register] / len(corpus) == pytest.approx(recipe["share"] / total, abs=0.05), register
-
-
-def test_spans_are_exact_through_all_noise(corpus: Corpus) -> None:
-    for note in corpus.documents:
-        assert all(a.end <= b.start for a, b in zip(note.spans, note.spans[1:], strict=False)), note.id
-        for span in note.spans:
-            words = note.text[span.start : span.end]
-            assert words and words == words.strip(), note.id
-            assert re.search(r"\w", words), note.id
-
-
-def test_nothing_of_the_notation_is_left(corpus: Corpus) -> None:
-    for note in corpus.documents:
-        assert not re.search(r"\[\[|\]\]|\{\w*\}|\\n|<[\d.]+-[\d.]+>|_cap\b", note.text), note.id
 
 
 def test_about_a_tenth_of_long_notes_and_many_short_ones_have_no_phi(corpus: Corpus) -> None:
@@ -90,23 +62,6 @@ def test_about_a_tenth_of_long_notes_and_many_short_ones_have_no_phi(corpus: Cor
     others = [one for register in long for one in clean[register]]
     assert 0.04 < sum(others) / len(others) < 0.2
     assert shares["general"] == 1
-
-
-@pytest.mark.parametrize(("register", "part"), WRITTEN)
-def test_every_template_can_be_written(register: str, part: str) -> None:
-    patient = invent_patient(100, seed=0)
-    scene = Scene.begun(patient, patient.first_visit, random.Random(0))
-    once = {name: (word,) for recipe in RECIPES.values() for name, word in recipe.get("once", [{}])[0].items()}
-    words = {**clinical_words("en", "whole"), **patient.words, **once}
-    labels = set(LabelSet.named("i2b2-2014").labels)
-    pool = pool_of(part, register, "en")
-    assert pool
-    for template in pool:
-        assert expand(template.text, words, random.Random(1)), template.text
-        assert template.weight > 0
-        for slot in template.slots:
-            pieces = scene.pieces(slot)
-            assert {label for _, label in pieces} - {""} <= labels and "".join(text for text, _ in pieces).strip()
 
 
 @pytest.mark.parametrize("register", PROSE)
@@ -144,12 +99,8 @@ def test_a_third_of_the_sentences_has_a_term(corpus: Corpus) -> None:
 
 
 def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
-    lists = (
-        "city",
-        "founder",
-        "saint",
-        *(f"{origin}.{part}" for origin in origins_abroad() for part in ("female", "male", "family")),
-    )
+    people = (f"{origin}.{part}" for origin in origins_abroad() for part in ("female", "male", "family"))
+    lists = ("city", "founder", "saint", *people)
     unseen = {fold(name) for one in lists for name in {*names("whole")[one]} - {*names("train")[one]}}
     everything = {fold(name) for one in lists for name in names("whole")[one]}
     assert len(unseen) > 300 and all(map(is_held_out, unseen)) and len(unseen) / len(everything) > 0.12
@@ -162,18 +113,7 @@ def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
 
 
 def test_terms_held_out_are_in_no_training_note_and_in_test_notes(corpus: Corpus) -> None:
-    made_again = (
-        "dose",
-        "laboratory",
-        "vital",
-        "fraction",
-        "code",
-        "symptom",
-        "body_part",
-        "condition",
-        "test",
-        "spine",
-    )
+    made_again = "dose laboratory vital fraction code symptom body_part condition test spine".split()
     lists = [name for name in terms("whole") if name not in made_again]
     of_train = {name: {*terms("train")[name]} for name in lists}
     unseen = {term for name in lists for term in {*terms("whole")[name]} - of_train[name] if term.isascii()}

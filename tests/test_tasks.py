@@ -45,16 +45,6 @@ def _one_sentence(error: Any) -> Any:
     return lines[0]
 
 
-def test_help_lists_every_command_and_needs_no_heavy_import() -> None:
-    code = "import sys; sys.argv = ['phistack', '--help']\nfrom ensemble.command_line.app import main\n"
-    code += "try: main()\nexcept SystemExit: pass\n"
-    code += "print(sorted({'numpy', 'tensorflow', 'sklearn', 'lxml', 'faker'} & set(sys.modules)))"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for command in ("demo", "synthesize", "convert", "train", "annotate", "evaluate", "explain", "rules"):
-        assert command in shown
-    assert shown.endswith("[]\n")
-
-
 def test_annotate_does_not_load_what_only_other_commands_need(home: Any, tmp_path: Path) -> None:
     arguments = ["phistack", "annotate", *map(str, (home / "notes", tmp_path / "out", "--model", "english"))]
     code = f"import sys; sys.argv = {arguments!r}\nfrom phistack.ensemble.command_line.app import main\n"
@@ -66,19 +56,6 @@ def test_annotate_does_not_load_what_only_other_commands_need(home: Any, tmp_pat
     for unwanted in (*(f"ensemble.{room}" for room in rooms), *others):
         assert not [name for name in loaded if name.startswith(f"phistack.{unwanted}")]
     assert len(loaded) <= 170
-
-
-def test_synthesize_train_annotate_evaluate(phistack: Phistack, tmp_path: Path) -> None:
-    notes, engine, out, scores = (tmp_path / name for name in ("notes", "engine", "out", "scores.json"))
-    assert phistack("synthesize", notes, "--documents", 16, "--seed", 3)[0] == 0
-    status, shown, _ = phistack("train", notes, "--model", engine, *QUICK)
-    assert status == 0
-    assert "stack" in shown
-    assert phistack("annotate", notes, out, "--model", engine)[0] == 0
-    status, shown, _ = phistack("evaluate", notes, out, "--json", scores)
-    assert status == 0
-    assert json.loads(scores.read_text())["schema"].startswith("phistack.evaluation")
-    assert len(list(out.iterdir())) == 16
 
 
 def test_annotate_keeps_every_note_and_its_text(phistack: Phistack, home: Any, tmp_path: Path) -> None:
@@ -112,12 +89,6 @@ def test_convert_maps_labels(phistack: Phistack, home: Any, tmp_path: Path) -> N
     arguments = ("--to", "jsonl", "--map-labels", "nut")
     assert phistack("convert", home / "notes", tmp_path / "notes.jsonl", *arguments)[0] == 0
     assert {span.label for d in read_corpus(tmp_path / "notes.jsonl").documents for span in d.spans} == {"Name", "Date"}
-
-
-def test_a_bundle_without_rules_says_so(phistack: Phistack, home: Any) -> None:
-    status, _, error = phistack("rules", home / "engine")
-    assert status == 1
-    assert "without TBED" in _one_sentence(error)
 
 
 def _spoiled(folder: Any, name: Any) -> Any:
@@ -170,57 +141,12 @@ def test_an_empty_corpus_and_a_missing_one(phistack: Phistack, tmp_path: Path) -
         assert str(source) in _one_sentence(error)
 
 
-def test_a_corpus_of_one_patient_cannot_be_folded(phistack: Phistack, tmp_path: Path) -> None:
-    documents = tuple(Document(f"300-0{i}", "Dr. Gorse", (Span(4, 9, "DOCTOR"),), "300") for i in range(5))
-    write_corpus(Corpus(documents, LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
-    status, _, error = phistack("train", tmp_path / "notes", "--model", tmp_path / "engine")
-    assert status == 1
-    assert "are of one patient" in _one_sentence(error)
-    assert not (tmp_path / "engine").exists()
-
-
-def test_a_label_of_one_fold_only_is_reported(
-    phistack: Phistack, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    corpus = _corpus()
-    first = corpus.documents[0]
-    rare = first.with_spans([*first.spans, Span(0, 4, "DEVICE")])
-    write_corpus(Corpus((rare, *corpus.documents[1:]), corpus.label_set), tmp_path / "notes", format="i2b2")
-    assert phistack("train", tmp_path / "notes", "--model", tmp_path / "engine", *QUICK)[0] == 0
-    assert "DEVICE occurs in one fold only" in caplog.text
-
-
 def test_gold_and_system_with_other_text_cannot_be_compared(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     write_corpus(_corpus(name=SECRET), tmp_path / "other", format="i2b2")
     status, shown, error = phistack("evaluate", home / "notes", tmp_path / "other")
     assert status == 1
     assert "200-01" in _one_sentence(error)
     assert SECRET not in shown + error
-
-
-def test_a_tampered_bundle_stops_annotate(phistack: Phistack, home: Any, tmp_path: Path) -> None:
-    import shutil
-
-    engine = shutil.copytree(home / "engine", tmp_path / "engine")
-    (engine / "label_set.json").write_text("{}")
-    status, _, error = phistack("annotate", home / "notes", tmp_path / "out", "--model", engine)
-    assert status == 1
-    assert "label_set.json was changed" in _one_sentence(error)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "reported"),
-    [("folds = 'x", "settings.toml"), ("fold = 3", "fold"), ("[features]\nlanguage = 'xx'", "xx")],
-)
-def test_a_bad_settings_file_is_named(
-    phistack: Phistack, home: Any, tmp_path: Path, content: Any, reported: Any
-) -> None:
-    (tmp_path / "settings.toml").write_text(content)
-    arguments = ("--model", tmp_path / "engine", "--config", tmp_path / "settings.toml")
-    status, _, error = phistack("train", home / "notes", *arguments)
-    assert status == 1
-    assert reported in _one_sentence(error)
 
 
 def test_nothing_is_overwritten(phistack: Phistack, home: Any, tmp_path: Path) -> None:

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
-from phistack.ensemble.training.proposals import prepared
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import train
+from phistack.ensemble.training.trainer import prepared, train
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus
 from phistack.features.formats import write_corpus
@@ -84,9 +81,3 @@ def test_the_command_takes_them_and_the_bundle_says_how_many(tmp_path: Path, phi
     assert read_manifest(tmp_path / "engine")["trained_on"]["added documents"] == 12
     status, _, said = phistack(*common, "--model", tmp_path / "other", "--add", tmp_path / "none")
     assert status == 1 and said.count("\n") >= 1 and not (tmp_path / "other").exists()
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_the_number_of_processes_changes_nothing(jobs: int) -> None:
-    again = train(OURS, SETTINGS, added=THEIRS, jobs=jobs)
-    assert again.out_of_fold == train(OURS, SETTINGS, added=THEIRS).out_of_fold

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.evaluation import evaluate_systems
 from phistack.ensemble.training.fit_tasks import tasks_of
-from phistack.ensemble.training.language_models import learn_language_models
 from phistack.ensemble.training.settings import PRESETS, EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.ensemble.training.unlabelled import learn_language_models
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span

@@ -10,7 +10,7 @@ import pytest
 
 from phistack.ensemble.experiments.transfer import Domain, Transfer, transfer
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.training.trainer import propose
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus

@@ -16,10 +16,10 @@ import phistack.ensemble.experiments.tuning as tuning_module
 from phistack.ensemble.experiments.parts import alone_answers
 from phistack.ensemble.experiments.search_space import SearchSpace
 from phistack.ensemble.experiments.tuning import tune
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_runs import run_fits
-from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import propose
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from tests.fixture_types import Phistack

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.unlabelled import brown_paths, cluster_paths, learn_vectors
 from phistack.features import errors
 from phistack.features.columns.representations import read_clusters, read_vectors

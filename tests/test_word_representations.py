@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.representations import read_clusters, read_vectors

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.hospital_notes.templates import Mention
-from phistack.ensemble.synthesis.noise import rewritten
+from phistack.ensemble.synthesis.marked_text import rewritten
 from phistack.features.documents import Span
 
 _LOOK_ALIKE = {

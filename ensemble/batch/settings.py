@@ -20,7 +20,7 @@ from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.deidentification.keyed_choices import key_check
 from phistack.ensemble.engine import Engine, EngineOptions
 from phistack.ensemble.stacking.known.roster import roster_digest
-from phistack.ensemble.tools.version import code_digest, code_version
+from phistack.ensemble.tools.version import code_digest, installed
 from phistack.features.errors import SettingsError
 from phistack.features.files import read_regular
 from phistack.features.letters import fold
@@ -105,7 +105,7 @@ class RunSettings:
         lists = self.options.overruling.digests
         return {
             "protocol": 1,
-            "phistack": code_version(),
+            "phistack": installed("phistack"),
             "code": code_digest(),
             "bundle": model_digest,
             "policy": self.policy.digest,

@@ -100,8 +100,10 @@ def save_bundle(
     manifest["files"] = {name: file_hash(data) for name, data in sorted(contents.items())}
     files = SavedFiles({**contents, MANIFEST: _json(manifest)})
     if path.suffix == ".zip":
-        with new_file(path) as part:
-            _zip(files, part)
+        with new_file(path) as part, zipfile.ZipFile(part, "w") as archive:
+            for name in files.names:
+                # Fixed times make equal bundles equal files.
+                archive.writestr(zipfile.ZipInfo(name), files.read(name), zipfile.ZIP_DEFLATED, compresslevel=9)
     else:
         with new_folder(path) as part:
             files.write_to(part)
@@ -212,10 +214,3 @@ def _refuse_strange_servers(urls: Iterable[str]) -> None:
 
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _zip(files: SavedFiles, target: Path) -> None:
-    """Write a zip with fixed times, so that equal bundles are equal files."""
-    with zipfile.ZipFile(target, "w") as archive:
-        for name in files.names:
-            archive.writestr(zipfile.ZipInfo(name), files.read(name), zipfile.ZIP_DEFLATED, compresslevel=9)

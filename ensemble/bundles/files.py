@@ -202,15 +202,11 @@ def _manifest(entries: Mapping[str, _Entry], path: Path | SavedFiles) -> dict[st
         same_type(manifest, _Manifest)
     except ValueError:
         raise BundleError(f"the manifest of the bundle {path} does not list its files and kinds") from None
-    _check_kinds(manifest["kinds"], path)
-    return manifest
-
-
-def _check_kinds(kinds: Mapping[str, str], path: Path | SavedFiles) -> None:
-    for name in kinds:
-        check_name(name)
-    if not kinds:
+    if not manifest["kinds"]:
         raise BundleError(f"the bundle {path} has no submodels; train it again")
+    for name in manifest["kinds"]:
+        check_name(name)
+    return manifest
 
 
 @contextmanager

@@ -6,6 +6,7 @@ check_self_test(engine, state, path)         raises if the engine gives other an
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -14,9 +15,8 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.subsets import Subset, subset_name
-from phistack.ensemble.tools.deadline import deadline
+from phistack.ensemble.tools.clock import deadline
 from phistack.features.documents import Document
 from phistack.features.errors import BundleError, OverdueError, UnsafePatternError
 from phistack.features.saved_files import SavedFiles
@@ -41,8 +41,9 @@ class SelfTest(TypedDict):
 
 def self_test(engine: Engine) -> SelfTest:
     """Sentences, and the answers of the engine and its subsets to them."""
-    sentences = _sentences()
-    texts = sentences.get(engine.space.settings.language, sentences["en"])
+    file = resources.files("phistack.ensemble.bundles") / "self_test.toml"
+    sentences = tomllib.loads(file.read_text(encoding="utf-8"))
+    texts = sentences.get(engine.language, sentences["en"])
     answers = _answers(engine, texts, engine.stackers)
     whole = answers.pop(subset_name(engine.names))
     return {"texts": texts, "answers": whole, "subsets": answers}
@@ -78,12 +79,6 @@ def _answers_in_time(engine: Engine, texts: list[str], path: Path | SavedFiles) 
         ) from None
 
 
-def _sentences() -> dict[str, list[str]]:
-    import tomllib
-
-    return tomllib.loads((resources.files("phistack.ensemble.bundles") / "self_test.toml").read_text(encoding="utf-8"))
-
-
 def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) -> dict[str, list[list[Answer]]]:
     """The answers of subsets of the submodels, by name, to the texts; each submodel proposes only once."""
     tables = engine.space.tables([Document(f"self-test-{i}", text) for i, text in enumerate(texts)])
@@ -95,16 +90,15 @@ def _answers(engine: Engine, texts: Sequence[str], subsets: Iterable[Subset]) ->
         else:
             proposals = proposals or engine.propose(tables)
             decided = engine.decide_from(tables, {name: proposals[name] for name in subset})
-        answers[subset_name(subset)] = list(map(_answered, decided))
+        answers[subset_name(subset)] = [
+            [
+                (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
+                for d in decisions
+                if d.accepted or d.probability > 0.01
+            ]
+            for decisions in decided
+        ]
     return answers
-
-
-def _answered(decisions: Iterable[Decision]) -> list[Answer]:
-    return [
-        (d.span.start, d.span.end, d.span.label, round(d.probability, 6), d.accepted)
-        for d in decisions
-        if d.accepted or d.probability > 0.01
-    ]
 
 
 def _alike(expected: list[Answer], found: list[Answer]) -> bool:

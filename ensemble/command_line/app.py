@@ -115,10 +115,6 @@ def _installed(name: str) -> Callable[..., None]:
     return command
 
 
-_CUT_OFF = 128 + 13
-"""The status of a process that a signal ends is 128 and its number; that of SIGPIPE is 13."""
-
-
 def wrapped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer takes it.
 
@@ -138,12 +134,15 @@ def wrapped(command: Callable[..., None]) -> Callable[..., None]:
                 raise MissingResourceError("a process of this run ended early; give the command again") from None
             # What is still to be flushed at the end of the process goes nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(_CUT_OFF)
+            sys.exit(128 + signal.SIGPIPE)
 
     parameters = _spread(command)
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+_is_group: Callable[[Any], bool] = is_dataclass
 
 
 def _spread(of: Callable[..., object]) -> list[Parameter]:
@@ -160,10 +159,6 @@ def _gathered(of: Callable[..., object], given: dict[str, Any]) -> dict[str, Any
         p.name: p.annotation(**_gathered(p.annotation, given)) if _is_group(p.annotation) else given[p.name]
         for p in own
     }
-
-
-def _is_group(annotation: Any) -> bool:
-    return is_dataclass(annotation)
 
 
 def _is_cut_off() -> bool:

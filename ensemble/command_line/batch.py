@@ -10,22 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import EngineUseOptions
-from phistack.ensemble.command_line.options import (
-    FORMATS,
-    IdColumnOption,
-    JobsOption,
-    KeyOption,
-    ModelChoiceOption,
-    PatientColumnOption,
-    PolicyOption,
-    PresentYearOption,
-    StrategyOption,
-    SubstituteOption,
-    argument,
-    one_of,
-    option,
-)
+from phistack.ensemble.command_line.options import FORMATS, argument, one_of, option
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError, no_such
@@ -40,8 +27,9 @@ _TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substi
 def _take(context: typer.Context, path: Path | None) -> Path | None:
     """Let the entries of the file be the defaults of the options."""
     if path is not None and not context.resilient_parsing:
-        options = {_shown(option): option for option in context.command.params if option.param_type_name == "option"}
-        known = {name: option for name, option in options.items() if name not in ("config", "help", *_TABLES.values())}
+        of_command = (option for option in context.command.params if option.param_type_name == "option")
+        named = {_shown(option): option for option in of_command}
+        known = {name: option for name, option in named.items() if name not in ("config", "help", *_TABLES.values())}
         with file_named("the file of --config", path):
             entries = read_toml(path)
             for name in sorted(entries.keys() - {*known, *_TABLES}):
@@ -104,24 +92,25 @@ def deidentify(
     source: Annotated[Path, argument("IN", "A folder or file of notes, in any known format.")],
     out: Annotated[Path, argument("OUT", "The output, in the format of IN.")],
     *,
-    model: ModelChoiceOption = None,
+    model: options.ModelChoiceOption = None,
     config: ConfigOption = None,
-    policy: PolicyOption = "tag",
-    strategy: StrategyOption = None,
-    present_year: PresentYearOption = None,
-    substitute: SubstituteOption = None,
-    key_file: KeyOption = None,
+    policy: options.PolicyOption = "tag",
+    strategy: options.StrategyOption = None,
+    present_year: options.PresentYearOption = None,
+    substitute: options.SubstituteOption = None,
+    key_file: options.KeyOption = None,
     use: EngineUseOptions,
     strike: Annotated[Path | None, option("Words to be removed everywhere.")] = None,
     form: Annotated[
-        str, option(f"Format of IN: {one_of(FORMATS)}; default: recognised.", "--from", "--form", names=FORMATS)
+        str,
+        option(f"Format of IN: {one_of(FORMATS)}; default: recognised.", "--from", "--form", names=FORMATS),
     ] = "",
-    id_column: IdColumnOption = "id",
+    id_column: options.IdColumnOption = "id",
     text_column: Annotated[
         list[str] | None,
         option("Column with the text of the note; may be repeated.", metavar="<str>", show_default="text"),
     ] = None,
-    patient_column: PatientColumnOption = "group",
+    patient_column: options.PatientColumnOption = "group",
     column: Annotated[
         list[str] | None,
         option(
@@ -141,7 +130,7 @@ def deidentify(
         bool, option("Show the line of each word in review.tsv, without what was replaced.", "--review-lines")
     ] = False,
     restart: Annotated[bool, option("Discard what an unfinished run did.", "--restart")] = False,
-    jobs: JobsOption = 1,
+    jobs: options.JobsOption = 1,
     cluster: Annotated[str, option("Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""

@@ -7,28 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions
-from phistack.ensemble.command_line.options import (
-    FORMATS,
-    FORMATS_OF_SPANS,
-    AnnotatedFormatOption,
-    ConvertedFormatOption,
-    CorpusArgument,
-    GroupByOption,
-    KeyOption,
-    LanguageOption,
-    MapLabelsOption,
-    NewFolderArgument,
-    PolicyOption,
-    PresentYearOption,
-    SeedOption,
-    SourceArgument,
-    StrategyOption,
-    SubstituteOption,
-    TargetArgument,
-    one_of,
-    option,
-)
+from phistack.ensemble.command_line.options import FORMATS, FORMATS_OF_SPANS, one_of, option
 from phistack.ensemble.command_line.output import n_spans, say, say_remarks, say_where, warn
 from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 from phistack.ensemble.tools.progress import stage
@@ -36,7 +17,7 @@ from phistack.features.errors import SettingsError
 
 
 def synthesize(
-    out: TargetArgument,
+    out: options.TargetArgument,
     documents: Annotated[int, option("How many notes.", min=1)] = 100,
     to: Annotated[
         str,
@@ -45,7 +26,7 @@ def synthesize(
             names=FORMATS_OF_SPANS,
         ),
     ] = "",
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
     language: Annotated[
         str, option("en or de (labels of i2b2-2014), es (meddocan), nl (nut), no or sv (stockholm-epr-phi).")
     ] = "en",
@@ -76,11 +57,11 @@ def synthesize(
 
 
 def convert(
-    source: SourceArgument,
-    out: TargetArgument,
+    source: options.SourceArgument,
+    out: options.TargetArgument,
     *,
-    to: ConvertedFormatOption = "",
-    map_labels: MapLabelsOption = "",
+    to: options.ConvertedFormatOption = "",
+    map_labels: options.MapLabelsOption = "",
     corpora: CorpusOptions,
 ) -> None:
     """Convert a corpus to another format, and its labels to those of another set."""
@@ -99,17 +80,17 @@ def convert(
 
 
 def split(
-    corpus: CorpusArgument,
-    out: NewFolderArgument,
+    corpus: options.CorpusArgument,
+    out: options.NewFolderArgument,
     *,
     parts: Annotated[
         str, option("The parts and their shares, which sum to 1, or 100.", metavar="NAME=SHARE,...")
     ] = USUAL,
     by: Annotated[str, option(f"{one_of(UNITS)}: what is never divided between parts.", names=UNITS)] = PATIENT,
-    group_by: GroupByOption = "",
+    group_by: options.GroupByOption = "",
     stratify: Annotated[bool, option("Give each part its share of the spans of each label.", "--stratify")] = False,
     to: Annotated[str, option(f"Format of the parts: {one_of(FORMATS)}; default: that of CORPUS.", names=FORMATS)] = "",
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:
     """Split an annotated corpus into parts to train, validate and test on; each note is in one of them."""
@@ -137,17 +118,17 @@ def split(
 
 
 def pseudonymise(
-    corpus: CorpusArgument,
-    out: TargetArgument,
+    corpus: options.CorpusArgument,
+    out: options.TargetArgument,
     *,
-    policy: PolicyOption = "surrogate",
-    strategy: StrategyOption = None,
-    present_year: PresentYearOption = None,
-    substitute: SubstituteOption = None,
-    key_file: KeyOption = None,
+    policy: options.PolicyOption = "surrogate",
+    strategy: options.StrategyOption = None,
+    present_year: options.PresentYearOption = None,
+    substitute: options.SubstituteOption = None,
+    key_file: options.KeyOption = None,
     seed: Annotated[int | None, option("In place of a key; whoever knows it can undo the surrogates.")] = None,
-    language: LanguageOption = "",
-    to: AnnotatedFormatOption = "",
+    language: options.LanguageOption = "",
+    to: options.AnnotatedFormatOption = "",
     new_ids: Annotated[
         bool, option("Name notes by synthetic numbers, PATIENT-RECORD, which depend on the key.", "--new-ids")
     ] = False,
@@ -185,8 +166,8 @@ def pseudonymise(
 
 
 def vectors(
-    notes: SourceArgument,
-    out: NewFolderArgument,
+    notes: options.SourceArgument,
+    out: options.NewFolderArgument,
     *,
     size: Annotated[int, option("Dimensions of a vector.", min=2, max=4096)] = 100,
     window: Annotated[int, option("Words on either side that a word predicts.", min=1)] = 5,
@@ -196,7 +177,7 @@ def vectors(
     brown: Annotated[
         bool, option("Brown's clusters, from bigrams, instead of those of the vectors; slower.", "--brown")
     ] = False,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
     reading: ReadingOptions,
 ) -> None:
     """Learn word vectors and clusters from unannotated notes, for `vectors` and `clusters` under [features]."""
@@ -218,18 +199,18 @@ def vectors(
 
 
 def language_model(
-    notes: SourceArgument,
-    out: NewFolderArgument,
+    notes: options.SourceArgument,
+    out: options.NewFolderArgument,
     *,
     size: Annotated[int, option("Units of the state in each direction.", min=2, max=4096)] = 128,
     vector: Annotated[int, option("Dimensions of a character's vector.", min=2, max=1024)] = 32,
     epochs: Annotated[int, option("Passes over the notes.", min=1)] = 10,
     least_count: Annotated[int, option("Characters that occur less often are unknown.", min=1)] = 3,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
     reading: ReadingOptions,
 ) -> None:
     """Learn character language models from unannotated notes, for `language_models` under [features]."""
-    from phistack.ensemble.training.language_models import learn_language_models
+    from phistack.ensemble.training.unlabelled import learn_language_models
     from phistack.features.formats.corpora import input_path
     from phistack.features.writing import refuse_taken
     from phistack.submodels.blstm.character_training import LanguageModelPlan

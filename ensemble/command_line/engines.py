@@ -6,24 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
-from phistack.ensemble.command_line.options import (
-    ENGINES,
-    AnnotatedFormatOption,
-    BundleArgument,
-    CorpusArgument,
-    JobsOption,
-    JsonOption,
-    LanguageOption,
-    ModelChoiceOption,
-    SeedOption,
-    SeedsOption,
-    SourceArgument,
-    TargetArgument,
-    argument,
-    completing_paths,
-    option,
-)
+from phistack.ensemble.command_line.options import argument, completing_paths, option
 from phistack.ensemble.command_line.output import (
     console,
     fail_for,
@@ -43,8 +28,8 @@ from phistack.features.errors import SettingsError
 def demo(
     out: Annotated[Path, option("The folder to make.", "--out")] = Path("demo_output"),
     documents: Annotated[int, option("How many synthetic notes.", min=20)] = 240,
-    seed: SeedOption = 0,
-    jobs: JobsOption = 2,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = 2,
 ) -> None:
     """Train, score, explain and redact on synthetic notes, end to end, and leave a page that shows it."""
     from phistack.ensemble.tasks.demo import run_demo
@@ -53,7 +38,7 @@ def demo(
 
 
 def train(
-    corpus: CorpusArgument,
+    corpus: options.CorpusArgument,
     model: Annotated[Path, option("The bundle to make: a folder, or a file .zip.")],
     *,
     budget: Annotated[
@@ -62,7 +47,7 @@ def train(
     add: Annotated[
         Path | None, option("More annotated notes to learn from; no fold, stacker or score has them.")
     ] = None,
-    seeds: SeedsOption = 1,
+    seeds: options.SeedsOption = 1,
     details: Annotated[
         bool, option("Show means over folds, other choosers, calibration and labels too.", "--details")
     ] = False,
@@ -98,11 +83,11 @@ def train(
 
 
 def annotate(
-    source: SourceArgument,
-    out: TargetArgument,
+    source: options.SourceArgument,
+    out: options.TargetArgument,
     *,
-    model: ModelChoiceOption = None,
-    to: AnnotatedFormatOption = "",
+    model: options.ModelChoiceOption = None,
+    to: options.AnnotatedFormatOption = "",
     use: UseOptions,
 ) -> None:
     """Find the PHI of notes and write them in a shared-task format; spans in IN are ignored."""
@@ -123,7 +108,7 @@ def annotate(
 def explain(
     source: Annotated[Path, argument("FILE", "A note or corpus, or - for standard input.")],
     *,
-    model: ModelChoiceOption = None,
+    model: options.ModelChoiceOption = None,
     html: Annotated[Path | None, option("Write a page, which shows the text of the notes.")] = None,
     text: Annotated[bool, option("Show the text of the spans.", "--text")] = False,
     use: UseOptions,
@@ -138,7 +123,7 @@ def explain(
 
 
 def rules(
-    model: BundleArgument,
+    model: options.BundleArgument,
     *,
     score: Annotated[Path | None, option("Annotated notes on which to score each rule.")] = None,
     write: Annotated[Path | None, option("Write the rules to this file, to edit them.")] = None,
@@ -168,7 +153,7 @@ def patterns(
     *,
     on: Annotated[Path | None, option("Notes to search for matches.", metavar="NOTES")] = None,
     text: Annotated[bool, option("Show the text of the matches.", "--text")] = False,
-    language: LanguageOption = "",
+    language: options.LanguageOption = "",
     reading: ReadingOptions,
 ) -> None:
     """Check that your own patterns can be used and are not too slow, and show where they match."""
@@ -189,14 +174,14 @@ def patterns(
 
 _NAME = argument(
     "NAME", "Print the model card of this one; your own bundles have one too.",
-    parser=bundle_path, autocompletion=completing_paths(ENGINES),
+    parser=bundle_path, autocompletion=completing_paths(options.ENGINES),
 )  # fmt: skip
 
 
 def engines(
     model: Annotated[Path | None, _NAME] = None,
     details: Annotated[bool, option("Show submodels, sources and figures on other notes too.", "--details")] = False,
-    json_file: JsonOption = None,
+    json_file: options.JsonOption = None,
 ) -> None:
     """List the engines that ship, with their figures, or print the model card of one."""
     from phistack.ensemble.tasks.shipped_engines import card_of, elsewhere_table, facts_of_shipped, shipped_table
@@ -207,16 +192,16 @@ def engines(
         say(card_of(model).rstrip())
         return
     found = facts_of_shipped()
-    write_figures(json_file, [engine.to_dict() for engine in found])
+    write_figures(json_file, found)
     if not found:
         say("no engine ships with this phistack; train your own: phistack train CORPUS --model BUNDLE")
         return
     console().print(shipped_table(found).rich())
     if details:
-        if any(engine.measured_elsewhere for engine in found):
+        if any(engine["measured_elsewhere"] for engine in found):
             console().print(elsewhere_table(found).rich())
         for engine in found:
-            sources = f", trained on {engine.sources}" if engine.sources else ""
-            say(f"{engine.name}: {', '.join(engine.submodels)}{sources}")
+            sources = engine["trained_on"].get("sources", "")
+            say(f"{engine['name']}: {', '.join(engine['submodels'])}{f', trained on {sources}' if sources else ''}")
     more = "" if details else "--details shows more of all; "
     say(f"{more}phistack engines NAME prints the model card of one")

@@ -6,22 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
+from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import ResamplingOptions, TrainingOptions
-from phistack.ensemble.command_line.options import (
-    DRAWN,
-    SPACES,
-    SUBMODELS,
-    CorpusArgument,
-    CriterionOption,
-    MapLabelsOption,
-    OutOption,
-    SeedsOption,
-    StackOption,
-    TestOption,
-    argument,
-    one_of,
-    option,
-)
+from phistack.ensemble.command_line.options import argument, one_of, option
 from phistack.ensemble.command_line.output import names_of, print_tables, say, say_remarks
 from phistack.ensemble.command_line.scores import command_given
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -37,13 +24,13 @@ _Shown = TypeVar("_Shown", bound="ExperimentResults")
 
 
 def ablate(
-    corpus: CorpusArgument,
-    out: OutOption,
+    corpus: options.CorpusArgument,
+    out: options.OutOption,
     *,
-    test: TestOption = None,
+    test: options.TestOption = None,
     groups: Annotated[bool, option("Leave out feature groups too, and train again.", "--groups")] = False,
-    seeds: SeedsOption = 1,
-    criterion: CriterionOption = "strict",
+    seeds: options.SeedsOption = 1,
+    criterion: options.CriterionOption = "strict",
     chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
@@ -60,11 +47,11 @@ def ablate(
 
 
 def curve(
-    corpus: CorpusArgument,
-    out: OutOption,
+    corpus: options.CorpusArgument,
+    out: options.OutOption,
     *,
-    test: TestOption = None,
-    by: Annotated[str, option(f"{one_of(DRAWN)}: what grows.", names=DRAWN)] = "patients",
+    test: options.TestOption = None,
+    by: Annotated[str, option(f"{one_of(options.DRAWN)}: what grows.", names=options.DRAWN)] = "patients",
     shares: Annotated[
         str | None,
         option("Percentages of the training patients or sentences.", show_default="10,20,30,40,50,60,70,80,90,100"),
@@ -72,8 +59,8 @@ def curve(
     sizes: Annotated[str, option("In place of --shares, how many patients or sentences.")] = "",
     samples: Annotated[int, option("Random orders of them; an interval takes 5 runs in all.", min=1)] = 5,
     runs: Annotated[int, option("Trainings on each sample, from other random starts.", min=1)] = 1,
-    stack: StackOption = True,
-    criterion: CriterionOption = "strict",
+    stack: options.StackOption = True,
+    criterion: options.CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
     """Draw the learning curve: the mean score by the number of training patients or sentences, with its spread."""
@@ -108,14 +95,14 @@ def _numbers(option: str, text: str, what: str, example: str) -> tuple[int, ...]
 
 def transfer(
     corpora: Annotated[list[Path], argument("CORPUS...", "Two corpora or more.")],
-    out: OutOption,
+    out: options.OutOption,
     *,
     pooled: Annotated[
         bool, option("Train on all corpora but one too, for each, and on all together.", "--pooled")
     ] = False,
-    map_labels: MapLabelsOption = "",
-    stack: StackOption = True,
-    criterion: CriterionOption = "strict",
+    map_labels: options.MapLabelsOption = "",
+    stack: options.StackOption = True,
+    criterion: options.CriterionOption = "strict",
     chance: ResamplingOptions,
     training: TrainingOptions,
 ) -> None:
@@ -137,22 +124,22 @@ def transfer(
 
 
 def tune(
-    corpus: CorpusArgument,
-    out: OutOption,
-    submodel: Annotated[str, option("The submodel whose settings to search.", names=SUBMODELS)],
+    corpus: options.CorpusArgument,
+    out: options.OutOption,
+    submodel: Annotated[str, option("The submodel whose settings to search.", names=options.SUBMODELS)],
     space: Annotated[
         str,
         option(
-            f"A TOML file with the ranges of its settings; {one_of(SPACES)} is one of a paper.",
+            f"A TOML file with the ranges of its settings; {one_of(options.SPACES)} is one of a paper.",
             metavar="FILE",
-            names=SPACES,
+            names=options.SPACES,
         ),
     ],
     *,
     trials: Annotated[
         int | None, option("How many settings are drawn at random.", min=1, show_default="20, or as FILE says")
     ] = None,
-    criterion: CriterionOption = "strict",
+    criterion: options.CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
     """Search for better settings of a submodel at random, for `train --config`.

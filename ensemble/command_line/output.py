@@ -16,7 +16,7 @@ from phistack.features.writing import write_new
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from phistack.ensemble.bundles.beside import EnginesBeside
+    from phistack.ensemble.bundles.choice import EnginesBeside
     from phistack.ensemble.evaluation.tables import Table
     from phistack.features.documents import Corpus, Document
 
@@ -53,10 +53,7 @@ def warn(counts: Mapping[str, int]) -> None:
 
 
 def report_misaligned_spans(notes: Corpus, warnings: Mapping[str, int]) -> None:
-    """Print what share of the PHI begins or ends within a token, so that tags cannot express it exactly.
-
-    :param warnings: what tags cannot express, as `features.tags.encode` counts it.
-    """
+    """Print what share of the PHI begins or ends within a token, by the counts of what tags cannot express exactly."""
     n_phi = n_spans(notes.documents)
     n_off = warnings.get("spans off the token grid", 0) + warnings.get("spans without a token", 0)
     share = f"{n_off / max(n_phi, 1):.2%} of the PHI ({n_off} of {n_phi})"
@@ -68,17 +65,16 @@ def choose_engines(
 ) -> tuple[Path, Mapping[str, Path], EnginesBeside | None]:
     """The engine that was named, or the one that ships for the language of the notes, which is then printed.
 
-    :param models: those that were named, if any were.
     :param sample: the texts of at most so many of the notes.
     :returns: the bundle; those for all languages, none if one was named; and the others that were named.
     :raises SettingsError: if none was named and none ships for the notes.
     """
     if models:
-        from phistack.ensemble.bundles.beside import EnginesBeside
+        from phistack.ensemble.bundles.choice import EnginesBeside
 
         return models[0], {}, EnginesBeside.of(models[0], models[1:])
     with stage("looking in what language the notes are"):
-        from phistack.ensemble.bundles.language_choice import MOST_NOTES, engine_for
+        from phistack.ensemble.bundles.choice import MOST_NOTES, engine_for
 
         chosen = engine_for(sample(MOST_NOTES))
     others = "; text in other languages is read by their engines" if len(chosen.by_language) > 1 else ""
@@ -92,7 +88,7 @@ def tell_reliability(model: Path) -> None:
     :raises BundleError: if there is no bundle.
     """
     from phistack.ensemble.bundles.files import read_manifest
-    from phistack.ensemble.bundles.reliability import reliability_of
+    from phistack.ensemble.bundles.model_card import reliability_of
 
     for line in reliability_of(read_manifest(model)).lines:
         print(line, file=sys.stderr)

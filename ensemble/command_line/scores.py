@@ -8,23 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import CorpusOptions, IntervalOptions, ResamplingOptions
-from phistack.ensemble.command_line.options import (
-    AllowMissingOption,
-    CorpusArgument,
-    CriterionOption,
-    GoldArgument,
-    JsonOption,
-    LatexOption,
-    ModelOption,
-    PlacesOption,
-    PolicyOption,
-    SeedOption,
-    SheetOption,
-    SubsetOption,
-    argument,
-    option,
-)
+from phistack.ensemble.command_line.options import argument, option
 from phistack.ensemble.command_line.output import (
     console,
     names_of,
@@ -46,44 +32,39 @@ def command_given() -> str:
 
 
 def evaluate(
-    gold: GoldArgument,
+    gold: options.GoldArgument,
     system: Annotated[Path, argument("SYSTEM", "The same notes as a system annotated them.")],
     *,
-    json_file: JsonOption = None,
-    allow_missing: AllowMissingOption = False,
+    json_file: options.JsonOption = None,
+    allow_missing: options.AllowMissingOption = False,
     sentences: Annotated[Path | None, option("Sentence counts for the leak: a folder of ID.ann, JSON or TSV.")] = None,
     intervals: IntervalOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Score annotated notes by all criteria of the shared tasks."""
-    import json
-
     from phistack.ensemble.evaluation import evaluate, print_report, read_sentence_counts
 
     counts = read_sentence_counts(sentences, apart_from=(gold, system)) if sentences else None
     annotated = _read(corpora, [gold, system])
     drawn = intervals.resampling()
     report = evaluate(*annotated, allow_missing=allow_missing, sentence_counts=counts, resampling=drawn)
-    if json_file:
-        write_new(json_file, json.dumps(report.to_dict(), indent=2) + "\n")
+    write_figures(json_file, report.to_dict())
     print_report(report, console())
 
 
 def compare(
-    gold: GoldArgument,
+    gold: options.GoldArgument,
     systems: Annotated[list[Path], argument("SYSTEM...", "The same notes, as two systems or more annotated them.")],
     *,
-    criterion: CriterionOption = "strict",
-    json_file: JsonOption = None,
-    latex: LatexOption = None,
-    seed: SeedOption = 0,
-    allow_missing: AllowMissingOption = False,
+    criterion: options.CriterionOption = "strict",
+    json_file: options.JsonOption = None,
+    latex: options.LatexOption = None,
+    seed: options.SeedOption = 0,
+    allow_missing: options.AllowMissingOption = False,
     chance: ResamplingOptions,
     corpora: CorpusOptions,
 ) -> None:
     """Compare systems in precision, recall and F1: differences, their intervals, and whether they may be chance."""
-    import json
-
     from phistack.ensemble.evaluation import compare, comparison_latex, print_comparison
 
     refuse_taken(*filter(None, (json_file, latex)))
@@ -93,8 +74,7 @@ def compare(
         reference, dict(zip(names, answers, strict=True)), criterion=criterion, allow_missing=allow_missing,
         resampling=chance.resampling(seed),
     )  # fmt: skip
-    if json_file:
-        write_new(json_file, json.dumps(comparison.to_dict(), indent=2) + "\n")
+    write_figures(json_file, comparison.to_dict())
     if latex:
         write_new(latex, comparison_latex(comparison))
     print_comparison(comparison, console())
@@ -104,12 +84,12 @@ def agreement(
     first: Annotated[Path, argument("A", "Notes as one person annotated them.")],
     second: Annotated[Path, argument("B", "The same notes as another person did.")],
     *,
-    sheet: SheetOption = None,
-    text: PlacesOption = False,
-    json_file: JsonOption = None,
-    latex: LatexOption = None,
-    allow_missing: AllowMissingOption = False,
-    seed: SeedOption = 0,
+    sheet: options.SheetOption = None,
+    text: options.PlacesOption = False,
+    json_file: options.JsonOption = None,
+    latex: options.LatexOption = None,
+    allow_missing: options.AllowMissingOption = False,
+    seed: options.SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:
     """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and spans to check before merging."""
@@ -138,18 +118,18 @@ def _read(corpora: CorpusOptions, paths: list[Path]) -> list[Corpus]:
 
 
 def errors(
-    gold: GoldArgument,
-    model: ModelOption,
+    gold: options.GoldArgument,
+    model: options.ModelOption,
     *,
     text: Annotated[
         bool, option("Show the text of the spans, on the screen, in JSON and on the page.", "--text")
     ] = False,
-    json_file: JsonOption = None,
+    json_file: options.JsonOption = None,
     html: Annotated[Path | None, option("Write a page; without --text it has no text.")] = None,
-    latex: LatexOption = None,
+    latex: options.LatexOption = None,
     details: Annotated[bool, option("List each wrong decision.", "--details")] = False,
-    submodels: SubsetOption = "",
-    seed: SeedOption = 0,
+    submodels: options.SubsetOption = "",
+    seed: options.SeedOption = 0,
     chance: ResamplingOptions,
     corpora: CorpusOptions,
 ) -> None:
@@ -174,10 +154,10 @@ def errors(
 
 
 def certify(
-    gold: GoldArgument,
-    model: ModelOption,
+    gold: options.GoldArgument,
+    model: options.ModelOption,
     *,
-    policy: PolicyOption = "tag",
+    policy: options.PolicyOption = "tag",
     max_leak: Annotated[
         float | None,
         option("Choose the recall that keeps the mean share left of a patient's identifiers below this.", min=0, max=1),
@@ -203,12 +183,12 @@ def certify(
 
 
 def frontier(
-    corpus: CorpusArgument,
-    model: ModelOption,
+    corpus: options.CorpusArgument,
+    model: options.ModelOption,
     *,
     out: Annotated[Path | None, option("A folder to make for figures and picture.")] = None,
     repetitions: Annotated[int, option("Runs of each subset; the median is reported.", min=1)] = 3,
-    criterion: CriterionOption = "strict",
+    criterion: options.CriterionOption = "strict",
     intervals: IntervalOptions,
     corpora: CorpusOptions,
 ) -> None:

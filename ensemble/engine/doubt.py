@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
-from typing import ClassVar
 
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.stacking.overruling import Overruling
@@ -158,19 +157,18 @@ def _word_list(language: str) -> frozenset[str]:
 class InDoubt:
     """All that is not known to be safe, and all that a submodel proposed, is replaced, but for the `never` list."""
 
-    name: ClassVar[str] = "in doubt"
     safe: SafeText
     overruling: Overruling
 
     def __call__(self, batch: Batch) -> None:
-        for reading in batch.readings:
-            if not reading.objection:
-                reading.unread = tuple(sorted((*reading.unread, *self._found(reading))))
+        for reading in batch.to_read:
+            reading.unread = tuple(sorted((*reading.unread, *self._found(reading))))
 
     def _found(self, reading: Reading) -> Iterator[Span]:
         view, text = reading.view, reading.document.text
         doubtful = [view.place(start, end) for start, end in self.safe.doubtful(view.document.text)]
-        proposed = ranges_of(decision.span for decision in reading.decisions if not decision.accepted)
+        rejected = (decision.span for decision in reading.decisions if not decision.accepted)
+        proposed = ranges_of((*rejected, *reading.rejected_beside))
         spans = sorted({Span(start, end, IN_DOUBT) for start, end in (*doubtful, *proposed)})
         kept = self.overruling.without_never(view, text, spans) if self.overruling else spans
         taken = overlapping_each(kept, [*reading.accepted, *reading.unread])

@@ -10,7 +10,7 @@ careful = engine.with_options(recall="high")       the same engine with other op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import groupby, islice
@@ -18,26 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.engine.options import EVERYTHING, EngineOptions
 from phistack.ensemble.engine.reading import Batch, Reading
-from phistack.ensemble.engine.steps import (
-    Beside,
-    Decide,
-    Gate,
-    Join,
-    Lists,
-    Pieces,
-    Propose,
-    Reads,
-    Repeats,
-    RosterSearch,
-    Rules,
-    Step,
-)
+from phistack.ensemble.engine.steps import Beside, Gate, Join, Reads, Stack, Step, changing, cut
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts, seen_words
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker
-from phistack.ensemble.stacking.thresholds import HIGH
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
@@ -59,8 +45,6 @@ class Engine:
 
     A submodel that fails stops the run: nothing is emitted for the notes at hand.
 
-    :param label_set: of the spans that come out.
-    :param space: reads the features.
     :param submodels: trained, in the order in which the stacker knows them.
     :param stacker: trained on the out-of-fold candidates of the same submodels.
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
@@ -148,24 +132,20 @@ class Engine:
             pattern or a column of the roster names.
         """
         engine = copy(self)
-        engine.options = replace(options or self.options, **changes)
-        if engine.options.overruling:
-            suited = engine.options.overruling.suited_to(self.label_set, self.language)
-            engine.options = replace(engine.options, overruling=suited)
+        engine.options = options = replace(options or self.options, **changes)
+        if options.overruling:
+            engine.options = replace(options, overruling=options.overruling.suited_to(self.label_set, self.language))
         engine.known = None
-        if engine.options.roster is not None:
+        if options.roster is not None:
             from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
 
-            engine.known = KnownIdentifiers(engine.options.roster, self.record_search)
+            engine.known = KnownIdentifiers(options.roster, self.record_search)
         engine.others = self.others if others is None else others
-        engine.beside = ()
-        if (given := engine.options).beside is not None:
-            own: dict[str, Any] = {
-                "cascade": given.cascade,
-                "recall": given.recall,
-                "other_languages": given.other_languages,
-            }
-            engine.beside = tuple(other.with_options(**own) for other in given.beside.load())
+        recall, cascade = options.of_stack
+        engine.beside = tuple(
+            other.with_options(recall=recall, cascade=cascade, other_languages=options.other_languages)
+            for other in (options.beside.load() if options.beside else ())
+        )
         engine.steps  # noqa: B018  What cannot work is refused here.
         return engine
 
@@ -185,21 +165,22 @@ class Engine:
         return RecordSearch(self.label_set, self.language, self.is_word)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """What happens to notes, in order."""
-        overruling = self.options.overruling
-        return (
-            *self.own_steps,
-            *([Beside(self.beside, self.label_set)] if self.beside else []),
-            *([RosterSearch(self.known)] if self.known is not None else []),
-            *([Lists(overruling)] if overruling else []),
-            *self._last_steps,
-        )
+    def steps(self) -> dict[str, Step]:
+        """What happens to notes, in order, by the names that a trace shows."""
+        known, overruling, steps = self.known, self.options.overruling, self.own_steps
+        if self.beside:
+            steps["engines beside"] = Beside(self.beside, self.label_set)
+        if known is not None:
+            steps["roster"] = changing(lambda note: known.added(note.document, note.decisions))
+        if overruling:
+            steps["lists and patterns"] = changing(
+                lambda note: overruling.applied(note.view, note.document.text, note.decisions)
+            )
+        if self.options.recall == EVERYTHING:
+            steps["in doubt"] = self._in_doubt()
+        return steps
 
-    @property
-    def _last_steps(self) -> tuple[Step, ...]:
-        if self.options.recall != EVERYTHING:
-            return ()
+    def _in_doubt(self) -> Step:
         from phistack.ensemble.engine.doubt import InDoubt
 
         safe = self.safe_text
@@ -208,24 +189,24 @@ class Engine:
                 "--recall everything needs a list of safe words, and there is none in "
                 f"{language_name(self.language)}; take --recall high"
             )
-        return (InDoubt(safe, self.options.overruling),)
+        return InDoubt(safe, self.options.overruling)
 
     @property
-    def own_steps(self) -> tuple[Step, ...]:
+    def own_steps(self) -> dict[str, Step]:
         """Those before the user's own knowledge."""
-        options = self.options
-        recall, cascade = (HIGH, None) if options.recall == EVERYTHING else (options.recall, self.cascade)
+        recall, cascade = self.options.of_stack
         stackers = {names: stacker.recalling(recall) for names, stacker in self.stackers.items()}
-        stacker = stackers[self.names]
-        return (
-            Gate(self.language_gate, options.other_languages, self.others, seen_words(self.stacker.counts)),
-            Pieces(),
-            Propose(self.space, self.submodels, stackers, cascade if options.cascade else None),
-            Decide(stacker),
-            Repeats(stacker),
-            Rules(stacker),
-            Join(self.others, self.label_set),
-        )
+        stack = Stack(self.space, self.submodels, stackers, self.cascade if cascade else None)
+        is_known, other_languages = seen_words(self.stacker.counts), self.options.other_languages
+        return {
+            "gate": Gate(self.language_gate, other_languages, self.others, is_known),
+            "pieces": cut,
+            "propose": stack.propose,
+            "decide": stack.decide,
+            "repeats": stack.repeats,
+            "rules": stack.rules,
+            "other engines": Join(self.others, self.label_set),
+        }
 
     def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
         """Each submodel's candidates for each note, all of which it reads."""
@@ -242,10 +223,10 @@ class Engine:
         for notes in _batches(documents):
             plain = (document.with_spans(()) for document in notes)
             batch = Batch([Reading(document, plain_view(document, html=self.html)) for document in plain])
-            for step in steps:
+            for name, step in steps.items():
                 step(batch)
                 if traced:
-                    batch.trace(step.name)
+                    batch.trace(name)
             yield from batch.readings
 
     def decide(self, documents: Iterable[Document]) -> Iterator[list[Decision]]:
@@ -258,10 +239,9 @@ class Engine:
 
     def decide_on(self, tables: Sequence[FeatureTable]) -> Iterator[list[Decision]]:
         """The decisions of the engine alone on notes whose features are read already; all of them at once."""
-        batch = Batch(tables=tables)
-        for step in self.steps:
-            if isinstance(step, Propose | Decide | Repeats | Rules):
-                step(batch)
+        batch, steps = Batch(tables=tables), self.own_steps
+        for name in ("propose", "decide", "repeats", "rules"):
+            steps[name](batch)
         return batch.in_pieces()
 
     def decide_from(
@@ -292,3 +272,28 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
             characters += sum(len(document.text) for document in notes)
     if batch:
         yield batch
+
+
+class EnginesByLanguage(Mapping[str, Engine]):
+    """Language -> the engine that reads it, which is loaded when it is first needed.
+
+    :param languages: ISO 639-1 codes.
+    :param load: gives the engine of a language; it is called each time.
+    """
+
+    def __init__(self, languages: Collection[str], load: Callable[[str], Engine]) -> None:
+        self._languages, self._load = tuple(languages), load
+
+    def __getitem__(self, language: str) -> Engine:
+        if language not in self._languages:
+            raise KeyError(language)
+        return self._load(language)
+
+    def __contains__(self, language: object) -> bool:
+        return language in self._languages
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._languages)
+
+    def __len__(self) -> int:
+        return len(self._languages)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phistack.ensemble.stacking.overruling import Overruling
-from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
+from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, HIGH
 from phistack.features.errors import SettingsError, no_such
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class EngineOptions:
         ):
             if given not in choices:
                 raise SettingsError(no_such(f"choice of {option}", given, choices))
+
+    @property
+    def of_stack(self) -> tuple[str, bool]:
+        """The operating point of the stack and whether it has a cascade: `high` and none for `everything`."""
+        return (HIGH, False) if self.recall == EVERYTHING else (self.recall, self.cascade)
 
     @property
     def recorded(self) -> Mapping[str, Any]:

@@ -24,12 +24,12 @@ from phistack.features.plain_view import PlainView
 class Reading:
     """What became of a note.
 
-    :ivar document: the note as it was written, without spans.
-    :ivar view: the note in its plain view.
+    :ivar document: the note as it was written, without spans; `view` is its plain view.
     :ivar objection: why it was not read, without a word of it; empty if it was.
     :ivar elsewhere: its passages in other languages that another engine reads, with its name.
     :ivar unread: what no engine read, labelled `TEXT IN RUSSIAN`; the whole note if there is an objection.
     :ivar decisions: on each candidate, sorted by span; accepted ones do not overlap.
+    :ivar rejected_beside: what engines beside considered and did not accept.
     :ivar trace: after each step its name and the number of accepted spans; kept only if asked for.
     """
 
@@ -39,6 +39,7 @@ class Reading:
     elsewhere: tuple[tuple[Passage, str], ...] = ()
     unread: tuple[Span, ...] = ()
     decisions: list[Decision] = field(default_factory=list, repr=False)
+    rejected_beside: list[Span] = field(default_factory=list, repr=False)
     trace: list[tuple[str, int]] = field(default_factory=list, repr=False)
 
     @property
@@ -53,10 +54,7 @@ class Reading:
 
 
 class Piece(NamedTuple):
-    """A stretch of a note that one engine reads at once.
-
-    :param language: of the engine in whose place another reads it; empty for the engine's own.
-    """
+    """A stretch of a note that one engine reads at once; `language` is empty unless another engine reads it."""
 
     reading: Reading
     start: int
@@ -96,6 +94,11 @@ class Batch:
     probabilities: Sequence[Floats] = ()
     thresholds: Sequence[Floats] | None = None
     decisions: list[list[Decision]] = field(default_factory=list)
+
+    @property
+    def to_read(self) -> list[Reading]:
+        """The notes that can be read."""
+        return [reading for reading in self.readings if not reading.objection]
 
     def trace(self, step: str) -> None:
         """Note down how many spans of each note are accepted after a step."""

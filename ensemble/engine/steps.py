@@ -1,23 +1,22 @@
 """The steps that notes take through an engine, in the order in which they are here.
 
-    for step in engine.steps:
+    for name, step in engine.steps.items():
         step(batch)
 
-Each step changes a `Batch` of notes and knows only the parts of the engine that it needs.
+Each step is a function that changes a `Batch` of notes; it knows only the parts of the engine that it needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import Protocol
 
 from phistack.ensemble.deidentification.kinds import label_like
 from phistack.ensemble.engine.options import HOLD, READ
 from phistack.ensemble.engine.reading import Batch, Piece, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
-from phistack.ensemble.stacking.overruling import Overruling
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset
 from phistack.features.columns.table import FeatureSpace
@@ -29,21 +28,12 @@ from phistack.features.passages import UNREAD, nearest
 from phistack.features.ranges import overlapping_groups
 from phistack.submodels.base import Submodel
 
-if TYPE_CHECKING:
-    from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
+Step = Callable[[Batch], None]
 
 LONGEST_PIECE = 100_000
 """Longer notes are read in pieces of at most so many characters."""
 
 _BREAKS = ("\n\n", "\n", " ")
-
-
-class Step(Protocol):
-    """A step: its name, as the trace shows it, and what it does to a batch."""
-
-    name: ClassVar[str]
-
-    def __call__(self, batch: Batch) -> None: ...
 
 
 class Reads(Protocol):
@@ -62,7 +52,6 @@ class Gate:
     :param is_known: whether a word is one of the engine's language.
     """
 
-    name: ClassVar[str] = "gate"
     gate: LanguageGate
     choice: str
     others: Mapping[str, Reads]
@@ -73,20 +62,15 @@ class Gate:
             self._look(reading)
 
     def _look(self, reading: Reading) -> None:
-        text = reading.document.text
-        reading.objection = self.gate.not_text(text)
-        if reading.objection:
-            reading.unread = _whole(reading, f"{UNREAD}THAT CANNOT BE READ")
+        if objection := self.gate.not_text(reading.document.text):
+            _hold_back(reading, objection, f"{UNREAD}THAT CANNOT BE READ")
             return
         plain = reading.view.document.text
         passages = self.gate.passages(plain, self.is_known)
-        if not passages:
-            return
-        elsewhere = tuple((passage, nearest(plain, passage, self.others)) for passage in passages)
+        elsewhere = [(passage, nearest(plain, passage, self.others)) for passage in passages]
         unread = [passage for passage, language in elsewhere if not language]
         if unread and (self.choice == HOLD or mostly_in(plain, unread)):
-            reading.objection = self.gate.reason(unread)
-            reading.unread = _whole(reading, label_of(unread[0].language))
+            _hold_back(reading, self.gate.reason(unread), label_of(unread[0].language))
         else:
             reading.elsewhere = tuple((passage, language) for passage, language in elsewhere if language)
             reading.unread = tuple(
@@ -99,19 +83,15 @@ def label_of(language: str) -> str:
     return f"{UNREAD}IN {language_name(language).upper()}"
 
 
-def _whole(reading: Reading, label: str) -> tuple[Span, ...]:
-    return (Span(0, len(reading.document.text), label),) if reading.document.text else ()
+def _hold_back(reading: Reading, objection: str, label: str) -> None:
+    reading.objection = objection
+    reading.unread = (Span(0, len(reading.document.text), label),) if reading.document.text else ()
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """Cuts what is to be read of each note into pieces: at passages, and where a piece would be too long."""
-
-    name: ClassVar[str] = "pieces"
-
-    def __call__(self, batch: Batch) -> None:
-        for reading in batch.readings:
-            batch.pieces += _pieces_of(reading) if not reading.objection else ()
+def cut(batch: Batch) -> None:
+    """Cut what is to be read of each note into pieces: at passages, and where a piece would be too long."""
+    for reading in batch.to_read:
+        batch.pieces += _pieces_of(reading)
 
 
 def _pieces_of(reading: Reading) -> Iterator[Piece]:
@@ -137,16 +117,21 @@ def stretches(text: str, longest: int = LONGEST_PIECE) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Propose:
-    """All submodels propose candidates, the expensive ones only in lines that leave doubt; the stacker judges them."""
+class Stack:
+    """The submodels and the stackers over them, by the names of their submodels; each method is a step."""
 
-    name: ClassVar[str] = "propose"
     space: FeatureSpace
     submodels: Sequence[Submodel]
     stackers: Mapping[Subset, Stacker]
     cascade: Cascade | None
 
-    def __call__(self, batch: Batch) -> None:
+    @property
+    def names(self) -> Subset:
+        """Those of the submodels."""
+        return tuple(model.name for model in self.submodels)
+
+    def propose(self, batch: Batch) -> None:
+        """Let all submodels propose, the expensive ones only in lines that leave doubt, and the stacker judge."""
         own = [piece for piece in batch.pieces if not piece.language]
         if own:
             batch.tables = self.space.tables(piece.document for piece in own)
@@ -156,49 +141,26 @@ class Propose:
             judged = self.cascade.judge(batch.tables, self.submodels, self.stackers)
             batch.pools, batch.probabilities, batch.thresholds = judged
             return
-        names = tuple(model.name for model in self.submodels)
-        batch.pools = pools_of(batch.tables, {m.name: m.propose(batch.tables) for m in self.submodels}, names)
-        batch.probabilities = self.stackers[names].probabilities(batch.tables, batch.pools)
+        batch.pools = pools_of(batch.tables, {m.name: m.propose(batch.tables) for m in self.submodels}, self.names)
+        batch.probabilities = self.stackers[self.names].probabilities(batch.tables, batch.pools)
 
+    def decide(self, batch: Batch) -> None:
+        """Choose among the candidates of each piece."""
+        batch.decisions = self.stackers[self.names].chosen(batch.pools, batch.probabilities, batch.thresholds)
 
-@dataclass(frozen=True)
-class Decide:
-    """The stacker chooses among the candidates of each piece."""
+    def repeats(self, batch: Batch) -> None:
+        """Search for names that are accepted in one note in the patient's neighbouring notes too."""
+        batch.decisions = self.stackers[self.names].with_repeats(batch.tables, batch.decisions)
 
-    name: ClassVar[str] = "decide"
-    stacker: Stacker
-
-    def __call__(self, batch: Batch) -> None:
-        batch.decisions = self.stacker.chosen(batch.pools, batch.probabilities, batch.thresholds)
-
-
-@dataclass(frozen=True)
-class Repeats:
-    """Names accepted in one note are also searched for in the patient's neighbouring notes."""
-
-    name: ClassVar[str] = "repeats"
-    stacker: Stacker
-
-    def __call__(self, batch: Batch) -> None:
-        batch.decisions = self.stacker.with_repeats(batch.tables, batch.decisions)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Rules that are merged after the stacker add what overlaps nothing accepted."""
-
-    name: ClassVar[str] = "rules"
-    stacker: Stacker
-
-    def __call__(self, batch: Batch) -> None:
-        batch.decisions = self.stacker.with_rules(batch.tables, batch.decisions)
+    def rules(self, batch: Batch) -> None:
+        """Add what the rules after the stacker find, where it overlaps nothing accepted."""
+        batch.decisions = self.stackers[self.names].with_rules(batch.tables, batch.decisions)
 
 
 @dataclass(frozen=True)
 class Join:
     """Puts the decisions on pieces into their notes; other engines decide on passages in their languages."""
 
-    name: ClassVar[str] = "other engines"
     others: Mapping[str, Reads]
     label_set: LabelSet
 
@@ -225,17 +187,16 @@ def translated(decision: Decision, label_set: LabelSet, target: LabelSet) -> Dec
 class Beside:
     """Adds what other engines accept in a note; what overlaps becomes one span, labelled as the longest."""
 
-    name: ClassVar[str] = "engines beside"
     engines: Sequence[Reads]
     label_set: LabelSet
 
     def __call__(self, batch: Batch) -> None:
-        readings = [reading for reading in batch.readings if not reading.objection]
         for engine in self.engines:
-            decided = engine.decide([reading.document for reading in readings])
-            for reading, decisions in zip(readings, decided, strict=True):
+            decided = engine.decide([reading.document for reading in batch.to_read])
+            for reading, decisions in zip(batch.to_read, decided, strict=True):
                 theirs = [translated(d, engine.label_set, self.label_set) for d in decisions if d.accepted]
                 reading.decisions = _united(reading.decisions, theirs)
+                reading.rejected_beside += [d.span for d in decisions if not d.accepted]
 
 
 def _united(ours: Sequence[Decision], theirs: Sequence[Decision]) -> list[Decision]:
@@ -255,27 +216,11 @@ def _joined(group: Sequence[Decision]) -> Decision:
     return replace(longest, span=Span(start, end, longest.span.label), probability=probability, votes=votes)
 
 
-@dataclass(frozen=True)
-class RosterSearch:
-    """Finds what the roster says about the patient of each note."""
+def changing(change: Callable[[Reading], list[Decision]]) -> Step:
+    """A step that changes the decisions on each note that is read."""
 
-    name: ClassVar[str] = "roster"
-    known: KnownIdentifiers
+    def step(batch: Batch) -> None:
+        for reading in batch.to_read:
+            reading.decisions = change(reading)
 
-    def __call__(self, batch: Batch) -> None:
-        for reading in batch.readings:
-            if not reading.objection:
-                reading.decisions = self.known.added(reading.document, reading.decisions)
-
-
-@dataclass(frozen=True)
-class Lists:
-    """The user's lists and patterns have the last word."""
-
-    name: ClassVar[str] = "lists and patterns"
-    overruling: Overruling
-
-    def __call__(self, batch: Batch) -> None:
-        for reading in batch.readings:
-            if not reading.objection:
-                reading.decisions = self.overruling.applied(reading.view, reading.document.text, reading.decisions)
+    return step

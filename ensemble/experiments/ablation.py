@@ -34,8 +34,8 @@ from phistack.ensemble.stacking.meta_features import FEATURE_SETS
 from phistack.ensemble.stacking.svm import KERNELS
 from phistack.ensemble.tools.processes import in_processes
 from phistack.ensemble.tools.progress import progress, stage
-from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.documents import Corpus
 from phistack.features.writing import write_json
 from phistack.submodels.base import kind_of, submodel_class

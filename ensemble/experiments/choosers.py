@@ -31,8 +31,7 @@ from phistack.ensemble.stacking.choosers import (
     plain_mean,
 )
 from phistack.ensemble.training.fit_runs import Proposals
-from phistack.ensemble.training.proposals import Proposed
-from phistack.ensemble.training.trainer import Training
+from phistack.ensemble.training.trainer import Proposed, Training
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet

@@ -29,10 +29,9 @@ from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_
 from phistack.ensemble.stacking.folds import fold_groups_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
-from phistack.ensemble.training.fit_tasks import digests_of_files
-from phistack.ensemble.training.fold_cache import FoldCache
-from phistack.ensemble.training.proposals import Proposed, propose
+from phistack.ensemble.training.fit_tasks import FoldCache, digests_of_files
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import PhistackError
 from phistack.features.labels import LabelSet

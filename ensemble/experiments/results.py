@@ -19,7 +19,7 @@ from phistack.ensemble.evaluation.resampling import Units
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.stacking.folds import patients_of
 from phistack.ensemble.tools.version import code_digest, versions
-from phistack.ensemble.training.fold_cache import corpus_digest
+from phistack.ensemble.training.fit_tasks import corpus_digest
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.errors import need

@@ -27,10 +27,9 @@ from phistack.ensemble.experiments.search_space import SearchSpace
 from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_runs import FITS, run_fits
-from phistack.ensemble.training.fit_tasks import tasks_of
-from phistack.ensemble.training.fold_cache import FoldCache
-from phistack.ensemble.training.proposals import FEATURES, prepared
+from phistack.ensemble.training.fit_tasks import FoldCache, tasks_of
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import FEATURES, prepared
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.submodels.base import new_submodel

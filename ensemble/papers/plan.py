@@ -26,8 +26,8 @@ from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.svm import KernelSettings, SvmSettings
 from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.training.fit_tasks import FitTask
-from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.saved_files import SavedFiles

@@ -28,7 +28,7 @@ import msgspec
 from phistack.ensemble.deidentification.names.tables import name_tables
 from phistack.ensemble.evaluation.measures import precision, recall
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
-from phistack.ensemble.views.templates import template
+from phistack.ensemble.tools.templates import template
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.files import file_named, read_regular, read_sheet, sheet

@@ -39,9 +39,9 @@ from phistack.ensemble.papers.plan import STACKING, PaperPlan
 from phistack.ensemble.papers.run import missing_parts
 from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.tools.progress import stage
+from phistack.ensemble.tools.templates import template
 from phistack.ensemble.training.fit_tasks import apart_from
 from phistack.ensemble.training.settings import EngineSettings, merged
-from phistack.ensemble.views.templates import template
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError, how_to_install, no_such
 from phistack.features.formats import write_corpus

@@ -3,17 +3,13 @@
     corpus = synthesize(200, seed=7)              200 notes of about 100 patients, the same on every machine
     corpus = synthesize(200, seed=7, language="nl")
 
-    grammar      the notation of templates: `[[DOCTOR:last]]`, `{drug}`, `(a|b)`, `<60-90>`
-    templates    folders of text and TOML: sentences by part and note type, words, names, places
-    lexicon      which words training notes may use, and which are kept for measuring
+    grammar      the notation of templates: `[[DOCTOR:last]]`, `{drug}`, `(a|b)`, `<60-90>`, and of dates
+    templates    folders of text and TOML: sentences by part and note type, words, names, places; what is held out
     names        names of many origins, and the forms in which notes write them
     patients     a patient with the facts that all notes of the patient share: numbers, places, people
-    dates        the formats in which dates are written
     scene        from a placeholder, a patient and a day to the words of the note
-    builder      text that grows together with its spans, and typing errors
-    noise        what scanners, exports and line ends do to a note, with exact spans
-    notes        one note, from the parts of its type, with pasted structured text
-    corpus       all notes of a seed
+    marked_text  text that grows together with its spans, typing errors and noise
+    notes        one note, from the parts of its type, with pasted structured text; all notes of a seed
     carriers     plain clinical prose with invented identifiers put in
 
 A language is a folder of `templates/`. The notes are hard on purpose: people are called May, Parkinson or Graves in
@@ -22,6 +18,6 @@ mistyped; lines of HL7, JSON, XML or file names are pasted in, with identifiers 
 """
 
 from phistack.ensemble.synthesis.carriers import carry
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis.notes import synthesize
 
 __all__ = ["carry", "synthesize"]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from phistack.ensemble.synthesis.grammar import Placeholder
-from phistack.ensemble.synthesis.noise import Marked
+from phistack.ensemble.synthesis.marked_text import Marked
 from phistack.ensemble.synthesis.notes import NoteWriter, style, with_noise
 from phistack.ensemble.synthesis.patients import Patient, invent_patient
 from phistack.features.columns.gazetteers import Gazetteers
@@ -66,18 +66,13 @@ _WITHOUT_MORE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Knowledge:
-    """What lists of names and the notes say about words.
-
-    :param names: kind (`first`, `last` or `place`) -> names, in lower case.
-    :param words: words that occur in small letters in the notes.
-    """
+    """Names by kind (`first`, `last` or `place`), in lower case, and words that occur in small letters in the notes."""
 
     names: Mapping[str, frozenset[str]] = field(repr=False)
     words: frozenset[str] = field(repr=False)
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> _Knowledge:
-        """From the gazetteers, and the texts of all notes."""
         lists = Gazetteers.of_language("en").to_dict()
         names = {
             kind: frozenset(name.casefold() for column in columns for name in lists[column])
@@ -150,20 +145,14 @@ def _persons(text: str, knowledge: _Knowledge) -> dict[str, Placeholder]:
             last[match["last"]] += 1
     patients = [name for name, _ in last.most_common() if name not in doctors]
     for name in last:
-        if name in doctors:
-            found[name] = Placeholder("COLLEAGUE", "", "lastname")
-        else:
-            found[name] = Placeholder("PATIENT" if name == patients[0] else "RELATIVE", "", "lastname")
+        kind = "COLLEAGUE" if name in doctors else "PATIENT" if name == patients[0] else "RELATIVE"
+        found[name] = Placeholder(kind, "", "lastname")
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Writes one note.
-
-    :param persons: as `_persons` finds them.
-    :param bare: whether nothing is inserted.
-    """
+    """Writes one note; nothing is inserted into a bare one."""
 
     writer: NoteWriter
     persons: Mapping[str, Placeholder] = field(repr=False)
@@ -178,16 +167,16 @@ class _Carrier:
         for sentence in _SENTENCE.findall(text):
             if sentence == "\n":
                 self.writer.builder.literal("\n")
-                self._maybe(_AFTER_LINE, "", "\n")
+                self._maybe(_AFTER_LINE, "\n")
             elif not self._is_left_out(sentence):
                 self._write(sentence)
                 if sentence.endswith((". ", "? ")):
-                    self._maybe(_AFTER_SENTENCE, "", " ")
+                    self._maybe(_AFTER_SENTENCE, " ")
         if not self.bare:
             self.writer.builder.literal("\n")
             self._insert("closing", rng.randint(0, 2))
 
-    def _maybe(self, share: float, before: str, after: str) -> None:
+    def _maybe(self, share: float, after: str) -> None:
         if not self.bare and self.writer.scene.rng.random() < share:
             self._insert(self.writer.scene.rng.choice(_LINES), 1, after)
 
@@ -212,7 +201,7 @@ class _Carrier:
         if not self.bare and rng.random() < _NAMED and (match := _THE_PATIENT.match(sentence)):
             self.writer.write("{Mr} [[PATIENT:last]]")
             end = match.end()
-        for start, stop, what in self._found(sentence):
+        for start, stop, what in sorted(self._finds(sentence), key=lambda found: (found[0], -found[1])):
             if start < end:
                 continue
             self.writer.builder.literal(sentence[end:start])
@@ -224,17 +213,13 @@ class _Carrier:
             end = stop
         self.writer.builder.literal(sentence[end:])
 
-    def _found(self, sentence: str) -> list[tuple[int, int, Placeholder | str]]:
-        return sorted(self._finds(sentence), key=lambda found: (found[0], -found[1]))
-
     def _finds(self, sentence: str) -> Iterator[tuple[int, int, Placeholder | str]]:
         for match in _NAMES.finditer(sentence):
             people = [self.persons.get(name) for name in match[0].split(" ")]
             if len(people) == 2 and people[0] and people[1]:
                 yield match.start(), match.end(), replace(people[1], form="full")
         for name, person in self.persons.items():
-            for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence):
-                yield match.start(), match.end(), person
+            named = re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence)
+            yield from ((*match.span(), person) for match in named)
         for label, pattern in _MARKED.items():
-            for match in pattern.finditer(sentence):
-                yield match.start(), match.end(), label
+            yield from ((*match.span(), label) for match in pattern.finditer(sentence))

@@ -10,6 +10,10 @@
 
 Vocabulary and alternatives may use the notation again. Example: `expand("(no|mild) edema, Dr. [[DOCTOR:last]]", ...)`
 gives `["mild edema, Dr. ", Placeholder("DOCTOR", "", "last")]`.
+
+A date is written in a format, a `str.format` pattern: `{d} {month_name} {y}` is `12 May 2081`. The day of the week,
+holidays, seasons, months and years alone are dates too, as in the i2b2 2014 guidelines; the time of day is no part of a
+date.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from typing import Any
 
 from phistack.features.errors import SettingsError
 
@@ -27,6 +33,13 @@ _NOTATION = re.compile(
     r"|\((?P<alternatives>[^()]*\|[^()]*)\)"
     r"|<(?P<low>\d+(?:\.\d+)?)-(?P<high>\d+(?:\.\d+)?)>"
 )
+
+FORMS = {
+    "hl7": ("{y}{mm}{dd}",),
+    "stamp": ("{y}{mm}{dd}{hour}{minute}", "{y}{mm}{dd}{hour}{minute}{second}"),
+    "iso": ("{y}-{mm}-{dd}",),
+}
+"""Form -> its formats, in every language: dates in structured text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +64,7 @@ def placeholders(template: str) -> tuple[Placeholder, ...]:
 def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
     """Choose everything that a template leaves open, except the PHI.
 
-    :param template: one template, in the notation above.
     :param words: vocabulary: the name in braces -> its entries.
-    :param rng: makes every choice.
     :returns: literal text and placeholders in turn; no two literals follow each other.
     :raises SettingsError: if the template names an unknown vocabulary.
     """
@@ -100,3 +111,30 @@ def _vocabulary_entry(name: str, words: Mapping[str, Sequence[str]], rng: random
     if name.endswith("_cap") and isinstance(pieces[0], str):
         pieces[0] = pieces[0][:1].upper() + pieces[0][1:]
     return pieces
+
+
+def write_date(day: date, pattern: str, names: Mapping[str, Any], rng: random.Random) -> str:
+    """A date in a format.
+
+    :param names: the table `[dates]` of a language, which has the names of months and weekdays.
+    :param rng: chooses between names of a month, and the time of day in a time stamp.
+    """
+    return pattern.format(**_fields(day, names, rng)) if "{" in pattern else pattern
+
+
+def _fields(day: date, names: Mapping[str, Any], rng: random.Random) -> dict[str, object]:
+    month = names["months"][day.month - 1]
+    if rng.random() < 0.4:
+        month = names.get("other_months", {}).get(month, month)
+    season = names.get("seasons", ("",) * 4)[day.month % 12 // 3]
+    short_weekdays = names.get("short_weekdays", [name[:3] for name in names["weekdays"]])
+    ending = "th" if day.day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+    clock = {name: f"{rng.randint(0, last):02d}" for name, last in (("hour", 23), ("minute", 59), ("second", 59))}
+    return {
+        "y": day.year, "yy": f"{day.year % 100:02d}", "m": day.month, "mm": f"{day.month:02d}", "d": day.day,
+        "dd": f"{day.day:02d}", "nth": f"{day.day}{ending}", "e": max(1, day.day - rng.randint(1, 7)),
+        "w": day.isocalendar().week, "month_name": month, "mon": names["short_months"][day.month - 1],
+        "upper": month[:3].upper(), "weekday_name": names["weekdays"][day.weekday()],
+        "wd": short_weekdays[day.weekday()], "season": season, "Season": season.title(),
+        **clock,
+    }  # fmt: skip

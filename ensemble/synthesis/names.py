@@ -21,8 +21,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.synthesis.grammar import expand
-from phistack.ensemble.synthesis.lexicon import is_held_out, lists_of
-from phistack.ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.templates import is_held_out, lists_of, table
 from phistack.features.letters import fold, without_accents
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ class Name:
     """A name.
 
     :param surnames: one, or as many as the language has.
-    :param origin: from which it comes.
     :param middle: an initial, or empty.
     :param nick: the name among friends; the first name if there is no shorter one.
     :param suffix: such as `Jr.`, or empty.
@@ -115,7 +113,7 @@ def _initials(surname: str) -> str:
 def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "whole") -> Name:
     """A name of a woman (`F`) or man (`M`), of an origin as frequent as the language says.
 
-    :param lexicon: one of `ensemble.synthesis.lexicon.LEXICONS`.
+    :param lexicon: one of `ensemble.synthesis.templates.LEXICONS`.
     """
     world = table(f"{language}/world")
     origins = world["origins"]

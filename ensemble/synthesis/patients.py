@@ -17,17 +17,16 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
-from phistack.ensemble.synthesis.dates import write_date
-from phistack.ensemble.synthesis.grammar import expand
-from phistack.ensemble.synthesis.lexicon import lists_of
+from phistack.ensemble.synthesis.grammar import expand, write_date
 from phistack.ensemble.synthesis.names import Name, faker_of, invent_name, plain
-from phistack.ensemble.synthesis.templates import table
+from phistack.ensemble.synthesis.templates import lists_of, table
 from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 
 PEOPLE = {"PATIENT": 1, "RELATIVE": 1, "DOCTOR": 1, "PCP": 1, "COLLEAGUE": 3, "NURSE": 2}
 """Placeholder of a person -> of how many persons it means one."""
 
+# In the shapes of numbers `#` is a digit, `%` one above 1, `@` a capital and `?` a small letter.
 _CHARACTERS = {"#": string.digits, "%": "23456789", "@": string.ascii_uppercase, "?": string.ascii_lowercase}
 _GROUPS = ("##", "###", "####", "#####", "@", "@@", "@@@", "@#", "@##", "#@#", "@@##", "##@")
 _FREE, _OF_A_NAME = 0.3, 0.4
@@ -149,10 +148,7 @@ def invent_patient(number: int, *, seed: int, language: str = "en", lexicon: str
 
 
 def _code(shapes: Sequence[str], rng: random.Random, *, free: bool) -> str:
-    """A random code in a shape, where `#` is a digit, `%` one above 1, `@` a capital and `?` a small letter.
-
-    :param free: whether it may have a new shape, as each institution has shapes of its own.
-    """
+    """A random code in a shape; in a new one now and then where that is free, as each institution has its own."""
     if free and rng.random() < _FREE:
         groups = (*rng.choices(_GROUPS, k=rng.randint(1, 3)), rng.choice(("###", "####", "#####")))
         return _filled(rng.choice(("-", "-", "", "", "/", ".", " ")).join(groups), rng)

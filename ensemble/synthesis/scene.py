@@ -8,7 +8,7 @@ that label set.
 
     [[PATIENT]] [[RELATIVE]] [[DOCTOR]] [[PCP]] [[COLLEAGUE]] [[NURSE]]    forms: those of `templates/forms.toml`
     [[KIN:first]] [[PATIENT.other]]    a new person each time, as in a family history
-    [[DATE.recent]]     roles: those of `_DAYS`, birth and admit; forms: those of [dates] and `dates.FORMS`
+    [[DATE.recent]]     roles: those of `_DAYS`, birth and admit; forms: those of [dates] and `grammar.FORMS`
     [[AGE]] [[AGE.relative]] [[AGE.young]] [[AGE.child]] [[AGE.old]] [[AGE.future]]    forms: number, decade
     [[ADDRESS.home]] [[EMAIL.doctor]]
     [[HOSPITAL.other]]  any kind of the tables [things] and [shapes], or any word that fits the patient ([[SEX]]);
@@ -26,8 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from phistack.ensemble.synthesis import dates
-from phistack.ensemble.synthesis.grammar import Placeholder, expand
+from phistack.ensemble.synthesis.grammar import FORMS, Placeholder, expand, write_date
 from phistack.ensemble.synthesis.names import invent_name
 from phistack.ensemble.synthesis.patients import PEOPLE, Patient
 
@@ -54,12 +53,7 @@ _AGE_FORMS = {"number": "{age}", "decade": "{tens}s"}
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that the PHI of one note depends on.
-
-    :param note_date: the day on which the note is written.
-    :param rng: chooses persons, days and forms.
-    :param date_format: the format in which this note writes most full dates.
-    """
+    """All that the PHI of one note depends on; most of its full dates are in one format."""
 
     patient: Patient
     note_date: date
@@ -111,11 +105,11 @@ class Scene:
     def _date(self, slot: Placeholder) -> tuple[str, str]:
         formats = self.patient.world["dates"]
         form = slot.form or self.rng.choice(formats.get("usual", ("full", "full", "full", "part")))
-        pattern = self.rng.choice(formats[form] if form in formats else dates.FORMS[form])
+        pattern = self.rng.choice(formats[form] if form in formats else FORMS[form])
         if form == "full" and self.rng.random() < 0.6:
             pattern = self.date_format
-        label = self._label("date" if form in ("full", "range", *dates.FORMS) else "date part", "DATE")
-        return dates.write_date(self._day(slot.role), pattern, formats, self.rng), label
+        label = self._label("date" if form in ("full", "range", *FORMS) else "date part", "DATE")
+        return write_date(self._day(slot.role), pattern, formats, self.rng), label
 
     def _day(self, role: str) -> date:
         born = self.patient.born

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("phistack")
 _MOST_TEXTS = 400
 
-HeldBack = Mapping[str, str]
-"""Id -> reason, for the notes that the engine cannot read."""
-
 
 def engine_with(
     model: Path,
@@ -61,10 +58,8 @@ def engine_with(
 
 @dataclass(frozen=True)
 class Source:
-    """Notes for an engine, read one at a time and as often as needed.
+    """Notes for an engine, read one at a time and as often as needed; the path `-` is standard input.
 
-    :param path: a file or folder, or `-` for standard input.
-    :param reader: how to read it.
     :param unmatched_roster: whether to continue if the engine's roster has no patient of these notes.
     """
 
@@ -103,7 +98,6 @@ class Source:
         """The engine's reading of each note that it can read.
 
         :param held_back: receives the id of each other note, with the reason.
-        :param traced: whether the readings have a trace.
         :raises CorpusError: if it can read none.
         :raises SettingsError: if the engine's roster has no patient of these notes.
         """
@@ -166,20 +160,20 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
 
 def explain_corpus(
     source: Source, engine: Engine, console: Console, *, html: Path | None = None, show_text: bool = False
-) -> tuple[int, HeldBack]:
+) -> tuple[int, dict[str, str]]:
     """Print the decisions on every note that the engine can read, and write them to the page `html`, if given.
 
-    :returns: the number of these notes, and the notes held back.
+    :returns: the number of these notes, and id -> reason of those held back.
     :raises CorpusError: if it can read none of the notes.
     """
     from phistack.ensemble.views.explanation import print_explanation
-    from phistack.ensemble.views.page import note_view, write_page
+    from phistack.ensemble.views.page import NoteView, write_page
 
     held_back: dict[str, str] = {}
     readings = list(source.read(engine, held_back, traced=True))
     for reading in readings:
         print_explanation(reading, console, show_text=show_text)
     if html is not None:
-        views = [note_view(reading.document, reading.decisions) for reading in readings]
+        views = [NoteView(reading.document, reading.decisions) for reading in readings]
         write_page(html, title="Why each span was marked", notes=views)
     return len(readings), held_back

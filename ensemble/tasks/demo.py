@@ -32,7 +32,7 @@ from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.views.page import NoteView, note_view, write_page
+from phistack.ensemble.views.page import NoteView, write_page
 from phistack.features.documents import Corpus, Document
 from phistack.features.formats import write_corpus
 from phistack.features.writing import new_folder, refuse_taken, write_json
@@ -97,10 +97,12 @@ def _show_shipped(console: Console, page: Path) -> None:
         return
     notes = [Document(note["id"], note["text"]) for note in tomllib.loads(_NOTES.read_text("utf-8"))["notes"]]
     engine = load_bundle(shipped_engine(_ENGINE))
-    views = [note_view(note, found) for note, found in zip(notes, engine.decide(notes), strict=True)]
+    readings = list(engine.read(notes))
     console.print(f"{len(notes)} notes that it never saw, by the engine {_ENGINE}, which comes with phistack:")
-    for view in views:
-        console.print(view.redacted, markup=False, highlight=False, soft_wrap=True)
+    for reading in readings:
+        redacted = redact(reading.document.with_spans(reading.accepted))
+        console.print(redacted, markup=False, highlight=False, soft_wrap=True)
+    views = [NoteView(reading.document, reading.decisions) for reading in readings]
     write_page(page, title=f"What the engine {_ENGINE} finds", notes=views)
 
 
@@ -113,4 +115,4 @@ def _annotate(engine: Engine, held_out: Corpus, folder: Path) -> Sequence[NoteVi
     write_corpus(annotated, folder / "annotated", format="i2b2")
     redacted = tuple(Document(document.id, redact(document)) for document in annotated.documents)
     write_corpus(replace(unseen, documents=redacted), folder / "redacted", format="text")
-    return [note_view(d, note, has_gold=True) for d, note in zip(unseen.documents, decisions, strict=True)]
+    return [NoteView(d, note, has_gold=True) for d, note in zip(unseen.documents, decisions, strict=True)]

@@ -29,10 +29,7 @@ _STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"
 
 @dataclass(frozen=True, slots=True)
 class PseudonymousCorpus:
-    """The new notes, and the places to review.
-
-    :ivar review: id of the note, place and reason, in the order of the notes.
-    """
+    """The new notes, and the places to review: id of the note, place and reason, in the order of the notes."""
 
     result: Pseudonymised
     review: tuple[tuple[str, Span, str], ...] = field(repr=False)

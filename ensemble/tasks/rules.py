@@ -84,7 +84,6 @@ def print_rules(
 
     :param submodel: the name of the TBED submodel, where the bundle has several.
     :param score_on: annotated notes on which to count what each rule corrects and breaks, after the rules before it.
-    :param reader: how these notes are read.
     :raises BundleError: if the bundle has no TBED submodel.
     """
     engine = load_bundle(bundle)

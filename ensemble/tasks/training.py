@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
-from phistack.ensemble.bundles.language_choice import engines_by_language
+from phistack.ensemble.bundles.choice import engines_by_language
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import shipped_engine
 from phistack.ensemble.engine import Engine
@@ -22,6 +22,7 @@ from phistack.ensemble.experiments.results import CorpusFacts
 from phistack.ensemble.experiments.speed import Machine, measure_speed
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
 from phistack.ensemble.stacking.candidates import chosen_spans
+from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.ensemble.training.settings import EngineSettings
@@ -113,7 +114,7 @@ def train_with_report(
         },
         figures={
             **report.figures(),
-            **_of_cascade(training.engine),
+            **_of_cascade(training.engine.cascade),
             **({"budget": rates} if rates else {}),
             "recall choices": training.engine.stacker.choices_,
             **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
@@ -203,9 +204,8 @@ def by_score(engine: Engine) -> list[tuple[Subset, float]]:
     return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))
 
 
-def _of_cascade(engine: Engine) -> dict[str, Any]:
-    """The facts of the cascade for manifest and model card; empty without one."""
-    cascade = engine.cascade
+def _of_cascade(cascade: Cascade | None) -> dict[str, Any]:
+    """The facts of a cascade for manifest and model card."""
     if cascade is None:
         return {}
     thresholds = {"doubt": cascade.doubt, "chance": cascade.chance}

@@ -1,1 +1,1 @@
-"""What every room may use: progress, processes, time, versions."""
+"""What every room may use: progress, processes, time, versions, templates."""

@@ -42,8 +42,7 @@ class Stage:
     :param total: the amount of work in any unit; 0 if unknown, and then no share is shown.
     :param weight: its part of the total of the stage around it.
     :param look: returns its progress, if that is not set from inside.
-    :param done: the amount that is done.
-    :param first: the amount that was done before it began.
+    :param done: the amount that is done, of which `first` was done before it began.
     :param words: the current step.
     """
 
@@ -63,11 +62,6 @@ class Stage:
     def finish(self) -> None:
         """Show its end."""
         _show(at_once=True)
-
-    @property
-    def seconds(self) -> float:
-        """Its duration so far."""
-        return time.monotonic() - self.begin
 
 
 _STAGES: list[Stage] = []
@@ -127,7 +121,7 @@ def meter(description: str) -> Iterator[Callable[[int, float, int], None]]:
             held_back = f", {quarantined:,} in quarantine" if quarantined else ""
             at.done = fraction
             what = "note" if notes == 1 else "notes"
-            at.words = f"{notes:,} {what}, {notes / (at.seconds or 1.0):.1f} a second{held_back}"
+            at.words = f"{notes:,} {what}, {notes / (time.monotonic() - at.begin or 1.0):.1f} a second{held_back}"
 
         yield show
         at.finish()
@@ -161,7 +155,7 @@ def _line() -> tuple[str, float]:
 
 def _clock(outermost: Stage, share: float, *, blind: bool) -> tuple[str, str]:
     """The time left if it can be estimated, otherwise the time since the beginning."""
-    seconds = outermost.seconds
+    seconds = time.monotonic() - outermost.begin
     first = outermost.first / outermost.total if outermost.total else 0.0
     if seconds < _LEAST_SECONDS:
         return "", ""

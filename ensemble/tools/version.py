@@ -1,6 +1,6 @@
 """The versions of phistack, Python and libraries, without importing them.
 
-code_version()                      "0.1.0"
+installed("phistack")               "0.1.0"
 versions()                          {"phistack": "0.1.0", "python": "3.11.9", "tensorflow": "2.17.0", ...}
 version_lines()                     the same as lines, with the platform
 code_digest()                       SHA-256 over every module and table of phistack
@@ -26,21 +26,17 @@ _PACKAGES = ("features", "tbed", "submodels", "ensemble")
 _CODE = (".py", ".toml", ".txt")
 
 
-def code_version() -> str:
-    """The version of phistack as installed."""
-    return installed("phistack")
-
-
 def versions() -> dict[str, str]:
     """Phistack, Python and the core libraries."""
     libraries = {name: installed(name) for name in _CORE}
-    return {"phistack": code_version(), "python": platform.python_version(), **libraries}
+    return {"phistack": installed("phistack"), "python": platform.python_version(), **libraries}
 
 
 def version_lines() -> tuple[str, ...]:
     """Phistack, Python and the core libraries, a line each."""
-    libraries = ", ".join(f"{name} {installed(name)}" for name in _CORE)
-    return f"phistack {code_version()}", f"Python {platform.python_version()} on {platform.platform()}", libraries
+    found = versions()
+    libraries = ", ".join(f"{name} {found[name]}" for name in _CORE)
+    return f"phistack {found['phistack']}", f"Python {found['python']} on {platform.platform()}", libraries
 
 
 def installed(name: str) -> str:

@@ -2,43 +2,58 @@
 
     run_fits(settings, tasks, len(tables), jobs=2, cache=FoldCache(None)).proposed["crf"]
 
-A process returns a model as the files that it saves, which go into the bundle.
+A process returns a model as the files that it saves, which go into the bundle. It appends reports to a file, which the
+first process reads to show how much of the time is over. The time of a fit is estimated from earlier fits of its
+submodel; before any, from the relative costs of the kinds.
+
+    watch = FitWatch([Fit("blstm", "fold 1 of 2", 5200, cost=574.0), ...], path)
+    with reporting(path, 0):         in the process of the first fit
+        model.fit(tables)
+    watch.look()                     (0.31, "1 of 4 fits, now blstm, fold 1 of 2 (epoch 3 of 12)")
 """
 
 from __future__ import annotations
 
+import json
+import os
 import tempfile
+import time
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
+from phistack.ensemble.tools.clock import Spent, Stopwatch
 from phistack.ensemble.tools.processes import in_processes, keeping
 from phistack.ensemble.tools.progress import stage
-from phistack.ensemble.tools.stopwatch import Spent, Stopwatch
-from phistack.ensemble.training.fit_progress import Fit, FitWatch, reporting
-from phistack.ensemble.training.fit_tasks import FitTask, pretraining_tasks, reading_tasks
-from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.training.fit_tasks import FitTask, FoldCache, pretraining_tasks, reading_tasks
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.reporting import listening
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, NoteProposals, kind_of, submodel_class
 
 FITS = 88
 """The share of the fits in the time of a training, in percent."""
 
+_SECONDS_BETWEEN_REPORTS = 0.5
+_ENOUGH = 0.1
+"""The share of a fit from which its time can be estimated."""
+_TELLING = 0.05
+"""The share of all costs that must be known before the other costs are estimated from it."""
+_MOST = 0.95
+"""The largest share of a fit that is still running."""
+
 Proposals = list[list[Candidate]]
 """For each note, the candidates of one submodel."""
 
 
 class Fitted(NamedTuple):
-    """The results of all fits.
-
-    :ivar proposed: submodel -> its proposals for each note that it did not learn from.
-    :ivar models: submodel -> the files of its final model.
-    :ivar seconds: (submodel, part) -> time spent.
-    :ivar starts: submodel -> the files of the model that was pretrained on invented notes.
+    """The results of all fits by submodel: proposals for each note that it did not learn from, the files of its final
+    model, the time of each part, and the files of the model that was pretrained on invented notes.
     """
 
     proposed: dict[str, list[NoteProposals]]
@@ -73,7 +88,7 @@ def run_fits(
     starts = {task.name: task for task in (*reading_tasks(settings, tasks), *pretraining)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in tasks]
-    waiting = {task.name for task in tasks if task.name in starts and _key_in(cache, task) not in cache}
+    waiting = {task.name for task in tasks if task.name in starts and cache.get(_key_in(cache, task)) is None}
     first = [task for name, task in starts.items() if name in waiting]
     order = [*first, *sorted(tasks, key=lambda task: task.name in waiting)]
     fitted = Fitted({name: [NoteProposals([])] * n_notes for name in settings.submodels}, {}, {}, {})
@@ -85,18 +100,14 @@ def run_fits(
         with stage("", total=1.0, weight=FITS, look=watch.look), keeping(lambda: _kept(order, watch, cache)):
             for number, found, spent in in_processes(calls, jobs=jobs):
                 fitted.add(order[number], found, spent)
-                watch.ended(number, 0.0 if spent.cached else spent.wall)
+                watch.fits[number].seconds = 0.0 if spent.cached else spent.wall
     return fitted
 
 
 def _in_turn(
     order: Sequence[FitTask], waiting: Collection[str], starts: Mapping[str, SavedFiles]
 ) -> Iterator[tuple[int, FitTask] | None]:
-    """The tasks with their numbers; `None` as long as the next one waits for its pretraining.
-
-    :param waiting: the submodels whose tasks wait.
-    :param starts: their pretrained models, as they are finished.
-    """
+    """The tasks with their numbers; `None` as long as the next one, of a waiting submodel, has no pretrained model."""
     for number, task in enumerate(order):
         if task.name in waiting and not task.is_pretraining:
             while task.name not in starts:
@@ -109,7 +120,7 @@ def _in_turn(
 def _to_watch(task: FitTask) -> Fit:
     ahead = "reading ahead" if submodel_class(kind_of(task.name, task.settings)).reads_ahead else "on invented notes"
     name = f"{task.name} {ahead}" if task.is_pretraining else task.name
-    return Fit(name, task.part, task.size, task.cost)
+    return Fit(name, task.part, 1 + sum(map(len, task.training)), task.cost)
 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
@@ -151,3 +162,118 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         tempfile.tempdir = before
+
+
+@contextmanager
+def reporting(path: Path, number: int) -> Iterator[None]:
+    """Append what this process reports to a file, from the beginning of a fit on, at most twice a second."""
+    begin, last = time.monotonic(), 0.0
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def write(share: float | None, words: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS_BETWEEN_REPORTS:
+            last = now
+            os.write(descriptor, json.dumps([number, now - begin, share, words]).encode() + b"\n")
+
+    try:
+        write(None, "")
+        with listening(write):
+            yield
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(slots=True)
+class Fit:
+    """The state of one fit.
+
+    :param name: of the submodel, and `part` says which of its fits.
+    :param size: of the notes that it learns from, above 0.
+    :param cost: of a fit of its kind, relative to other kinds, above 0.
+    :param begun: when it began, by its last report, with the seconds since then, the share done and words on it.
+    :param seconds: its duration, after its end; 0 if it was read from a cache.
+    """
+
+    name: str
+    part: str
+    size: float
+    cost: float
+    begun: float | None = None
+    lasted: float = 0.0
+    reported: float | None = None
+    words: str = ""
+    seconds: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.part}" + (f" ({self.words})" if self.words else "")
+
+    def estimate(self) -> float | None:
+        """Its duration in seconds; `None` if it cannot be estimated from its reports."""
+        if self.seconds is None and self.reported is not None and self.reported >= _ENOUGH:
+            return self.lasted / self.reported or None
+        return self.seconds or None
+
+    def share(self, seconds: float, now: float) -> float:
+        """The share that is done if the whole takes so many seconds."""
+        if self.seconds is not None or self.begun is None:
+            return float(self.seconds is not None)
+        share = self.reported
+        if share is None:
+            share = (now - self.begun) / seconds if seconds else 0.0
+        return min(share, _MOST)
+
+
+class FitWatch:
+    """Reads what `reporting` wrote about fits, which are in the order of their numbers, and adds it up."""
+
+    def __init__(self, fits: Sequence[Fit], path: Path) -> None:
+        self.fits = fits
+        self._path = path
+        self._offset = 0
+
+    @property
+    def n_done(self) -> int:
+        """The number of fits that are done."""
+        return sum(fit.seconds is not None for fit in self.fits)
+
+    def look(self) -> tuple[float, str]:
+        """The share of the time that is done, 0 until it can be estimated, and the running fits in words."""
+        now = time.monotonic()
+        self._read(now)
+        costs, known = self._costs()
+        done = sum(cost * fit.share(cost, now) for cost, fit in zip(costs, self.fits, strict=True)) if known else 0.0
+        at_work = "; ".join(str(fit) for fit in self.fits if fit.begun is not None and fit.seconds is None)
+        words = f"{self.n_done} of {len(self.fits)} fits" + (f", now {at_work}" if at_work else "")
+        return (done / sum(costs) if any(costs) else 1.0), words
+
+    def _read(self, now: float) -> None:
+        """Read the complete lines that were appended since the last time."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            lines = file.read().rpartition(b"\n")[0]
+        self._offset += len(lines) + bool(lines)
+        for line in lines.splitlines():
+            number, seconds, share, words = json.loads(line)
+            fit = self.fits[number]
+            fit.begun, fit.lasted, fit.reported, fit.words = now - seconds, seconds, share, words
+
+    def _costs(self) -> tuple[list[float], bool]:
+        """The duration of each fit in seconds, 0 if it was read from a cache; and whether these can be relied on."""
+        rates: defaultdict[str, list[float]] = defaultdict(list)
+        for fit in self.fits:
+            seconds = fit.estimate()
+            if seconds is not None:
+                rates[fit.name].append(seconds / fit.size)
+        known = {name: fmean(found) for name, found in rates.items()}
+        cost = {fit.name: fit.cost for fit in self.fits}
+        known_cost = sum(map(cost.__getitem__, known))
+        scale = sum(known.values()) / known_cost if known else 1e-3
+        durations = [
+            fit.size * known.get(fit.name, scale * fit.cost) if fit.seconds is None else fit.seconds
+            for fit in self.fits
+        ]
+        return durations, known_cost >= _TELLING * sum(cost.values()) or self.n_done == len(self.fits)

@@ -1,38 +1,106 @@
-"""The fits of a training: of one submodel on some of the notes, each independent of the others.
+"""The fits of a training: of one submodel on some of the notes, each independent of the others; and their cache.
 
 pretraining_tasks(settings, space)      a fit on invented notes for each submodel with pretraining
 reading_tasks(settings, tasks)          all notes are read once by each submodel that reads ahead
 tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
 task.run()                              the submodel's proposals for the notes that it did not learn from
+FoldCache(folder).get(task.key())       the same from disk, where a run that was stopped left it
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import numpy as np
+
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.corpus import LANGUAGES
-from phistack.ensemble.training.fold_cache import FoldCache
+from phistack.ensemble.synthesis.notes import LANGUAGES
+from phistack.ensemble.tools.version import code_digest
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.documents import Document
+from phistack.features.documents import Document, Span
 from phistack.features.errors import TrainingError
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import NoteProposals, Submodel, kind_of, new_submodel, submodel_class
+from phistack.features.writing import new_file
+from phistack.submodels.base import Candidate, NoteProposals, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import usual_name
 
 _OF_INVENTED_NOTES = 1_000_003
 """Added to the seed for pretraining, so that its notes are not those of `phistack synthesize`."""
 
 _PRETRAINING = "pretraining"
+_DECIDING = ("features", "tbed", "submodels")
+"""The packages that decide what a submodel predicts."""
+
+
+class FoldCache:
+    """Out-of-fold proposals on disk, by the key of their task.
+
+    The name of a file is a hash of all that its content depends on: the training and held-out documents, the feature
+    and submodel settings, the seed and the source code. It holds offsets, labels and scores as JSON, never text.
+
+    :param folder: of the files; `None` keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        # The process of a fit may have another working directory.
+        self.folder = None if folder is None else folder.absolute()
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, key: str) -> list[NoteProposals] | None:
+        """The proposals under the key; `None` if there are none or the file is damaged."""
+        if self.folder is None:
+            return None
+        try:
+            notes = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            return [
+                NoteProposals(
+                    [Candidate(Span(*span), *rest) for span, *rest in candidates],
+                    None if left is None else np.array(left, dtype=np.float64),
+                )
+                for candidates, left in notes
+            ]
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def put(self, key: str, proposed: Sequence[NoteProposals]) -> None:
+        """Keep proposals in one atomic step, without evidence, which may quote words of training notes."""
+        if self.folder is None:
+            return
+        with new_file(self.folder / f"{key}.json", replace=True) as part:
+            notes = [
+                (
+                    [(astuple(c.span), c.source, c.score, c.chosen) for c in note.candidates],
+                    None if note.residual is None else note.residual.tolist(),
+                )
+                for note in proposed
+            ]
+            part.write_text(json.dumps(notes), encoding="utf-8")
+
+    @staticmethod
+    def key(training: Sequence[Document], held_out: Sequence[Document], *parts: Any) -> str:
+        """The key of candidates for `held_out` by a model of `training`; `parts` are JSON-ready settings."""
+        described = [corpus_digest(training), corpus_digest(held_out), code_digest(*_DECIDING), *parts]
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def corpus_digest(documents: Iterable[Document]) -> str:
+    """SHA-256 over ids, groups, texts and spans, in order."""
+    digest = hashlib.sha256()
+    for document in documents:
+        spans = [astuple(span) for span in document.spans]
+        digest.update(json.dumps([document.id, document.group, document.text, spans]).encode())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -68,11 +136,6 @@ class FitTask:
         """The cost of a fit of this kind, relative to other kinds."""
         return submodel_class(kind_of(self.name, self.settings)).cost
 
-    @property
-    def size(self) -> int:
-        """Tokens of the notes to learn from, plus 1."""
-        return 1 + sum(map(len, self.training))
-
     def key(self) -> str:
         space = self.training[0].space
         return FoldCache.key(
@@ -97,9 +160,16 @@ class FitTask:
         if self.start is not None:
             model.warm_start(self.start, self.training[0].space)
         model.fit(self.training, seed=self.seed)
-        return (
-            SavedFiles.written_by(model.save) if self.keeps_model else _checked(model, model.proposals(self.held_out))
-        )
+        if self.keeps_model:
+            return SavedFiles.written_by(model.save)
+        proposed = model.proposals(self.held_out)
+        # The stacker knows the submodels by these names.
+        if any(candidate.source != model.name for note in proposed for candidate in note.candidates):
+            raise TrainingError(
+                f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use "
+                "its own name as their source"
+            )
+        return proposed
 
 
 def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -110,16 +180,6 @@ def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, str):
             with suppress(OSError, ValueError):
                 yield hashlib.sha256(Path(value).read_bytes()).hexdigest()
-
-
-def _checked(model: Submodel, proposed: list[NoteProposals]) -> list[NoteProposals]:
-    """Check that candidates name the submodel that proposed them, by which the stacker knows them."""
-    if any(candidate.source != model.name for note in proposed for candidate in note.candidates):
-        raise TrainingError(
-            f"the submodel {model.name} proposes candidates under another name; {type(model).__name__} must use its "
-            "own name as their source"
-        )
-    return proposed
 
 
 def pretraining_tasks(settings: EngineSettings, space: FeatureSpace) -> Iterator[FitTask]:

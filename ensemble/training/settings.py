@@ -69,14 +69,11 @@ _LONGEST = 100
 class EngineSettings:
     """How an engine is trained.
 
-    :param features: tokens and columns.
     :param submodels: name -> constructor arguments that differ from the defaults, and the `kind` unless it is the name;
         ours come first and in their usual order, then the others in the given order.
-    :param stacker: how the stacker is trained.
     :param folds: parts into which patients are split for out-of-fold prediction.
     :param group_by: a regular expression; notes with the same match in their names are in one fold. Empty for folds by
         patient; see `ensemble.stacking.folds.grouped_by`.
-    :param seed: of every random choice.
     :param cascade: whether the engine may let costly submodels read only lines in doubt; see
         `ensemble.stacking.cascade`.
     """
@@ -104,10 +101,8 @@ class EngineSettings:
 
     @classmethod
     def chosen(cls, preset: str = "", path: Path | None = None, *, language: str = "en") -> EngineSettings:
-        """The settings of a preset, overridden by those of a file.
+        """The settings of a preset, the name of a published system, overridden by those of a file.
 
-        :param preset: the name of a published system; empty for none.
-        :param path: a settings file; `None` for none.
         :param language: if neither names one.
         :raises SettingsError: for a name without a preset, or naming the file and what is wrong in it.
         """

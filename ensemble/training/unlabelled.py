@@ -1,19 +1,22 @@
-"""Word vectors and clusters from unannotated notes.
+"""What is learned from unannotated notes: word vectors and clusters, and character language models.
 
     learned = learn_vectors(texts, size=100, least_count=5)      skip-gram (Mikolov 2013), by gensim
     write_vectors(Path("words"), learned, n_clusters=500)        words/vectors.txt and words/clusters.txt
+    models = learn_language_models(documents, LanguageModelPlan(units=128), seed=0)
+    models.write(Path("models"))
 
-`[features]` of a training names these files as `vectors` and `clusters`. Words are learned in normal form: lower case,
-digits as 0. With `brown` the clusters are those of Brown (1992), from bigrams; otherwise k-means clusters the vectors,
-and an agglomerative tree over their centres gives each cluster a string of 0 and 1, so that clusters with a long common
-prefix are similar. Both files hold words of the notes.
+`[features]` of a training names these files as `vectors` and `clusters`, and the folder as `language_models`.
+
+Words are learned in normal form: lower case, digits as 0. With `brown` the clusters are those of Brown (1992), from
+bigrams; otherwise k-means clusters the vectors, and an agglomerative tree over their centres gives each cluster a
+string of 0 and 1, so that clusters with a long common prefix are similar. All files hold words of the notes.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,6 +24,7 @@ import numpy as np
 
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.features.arrays import Floats32
+from phistack.features.character_models import CharacterModels
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.representations import k_means
 from phistack.features.columns.word_columns import normal_form
@@ -28,20 +32,18 @@ from phistack.features.documents import Document
 from phistack.features.errors import TrainingError, need
 from phistack.features.plain_view import plain_view
 from phistack.features.writing import new_folder
+from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
 
 _NOTES_AT_ONCE = 256
+_HELD_OUT = 20
+"""One of so many notes is held out, for the perplexity of the language models."""
 _BROWN_SMOOTHING = 1e-3
 """Added to the count of each bigram, so that every count has a logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedVectors:
-    """Words, the most frequent first.
-
-    :param words: normal forms.
-    :param counts: how often each occurs, `(n_words,)`.
-    :param rows: their vectors, `(n_words, size)`.
-    """
+    """Normal forms of words, the most frequent first, how often each occurs, and their vectors, `(n_words, size)`."""
 
     words: Sequence[str] = field(repr=False)
     counts: Sequence[int] = field(repr=False)
@@ -55,12 +57,17 @@ class _Sentences:
     documents: Sequence[Document] = field(repr=False)
 
     def __iter__(self) -> Iterator[list[str]]:
-        for first in range(0, len(self.documents), _NOTES_AT_ONCE):
-            some = self.documents[first : first + _NOTES_AT_ONCE]
-            layout = Layout.of([plain_view(document).document.text for document in some])
+        for layout, _ in _layouts(self.documents):
             for (words, _), starts in zip(layout.cuts, layout.starts, strict=True):
                 forms = list(map(normal_form, words))
                 yield from (forms[a:b] for a, b in pairwise(starts.tolist()))
+
+
+def _layouts(documents: Sequence[Document]) -> Iterator[tuple[Layout, list[str]]]:
+    """The tokens and sentences of some notes at a time, and their texts, in plain view."""
+    for first in range(0, len(documents), _NOTES_AT_ONCE):
+        texts = [plain_view(document).document.text for document in documents[first : first + _NOTES_AT_ONCE]]
+        yield Layout.of(texts), texts
 
 
 def learn_vectors(
@@ -74,9 +81,7 @@ def learn_vectors(
 ) -> LearnedVectors:
     """Learn word vectors by skip-gram, in one thread, so that the same notes give the same vectors.
 
-    :param size: of a vector.
     :param window: words on either side that a word predicts.
-    :param epochs: passes over the notes.
     :param least_count: rarer words have no vector.
     :raises MissingResourceError: if gensim is not installed.
     :raises TrainingError: if no word is frequent enough.
@@ -167,3 +172,34 @@ def brown_paths(documents: Sequence[Document], words: Sequence[str], n_clusters:
         clustering.merge_best()
     codes = clustering.codes()
     return [codes[word][: len(codes[word]) - within.get(word, 0)] if word in codes else "0" for word in words]
+
+
+def learn_language_models(documents: Sequence[Document], plan: LanguageModelPlan, *, seed: int = 0) -> CharacterModels:
+    """Learn a forward and a backward model; they say what they were trained on and their perplexity.
+
+    :raises TrainingError: if the notes have no text.
+    """
+    held_out = documents[_HELD_OUT - 1 :: _HELD_OUT]
+    sentences = list(sentences_of([d for i, d in enumerate(documents, 1) if i % _HELD_OUT]))
+    if not sentences:
+        raise TrainingError("the notes hold no text to learn from")
+    with stage("learning language models", total=1.0) as at:
+
+        def reported(share: float, words: str) -> None:
+            at.done, at.words = share, words
+
+        models = train_models(sentences, plan, seed=seed, reported=reported)
+        at.done = 1.0
+    trained: dict[str, float] = {"notes": len(documents), "characters": sum(map(len, sentences))}
+    if others := list(sentences_of(held_out)):
+        trained["perplexity"] = round(perplexity(models, others), 4)
+    return replace(models, trained=trained)
+
+
+def sentences_of(documents: Sequence[Document]) -> Iterator[str]:
+    """The sentences of notes in their plain view, each from its first token to its last."""
+    for layout, texts in _layouts(documents):
+        for number, text in enumerate(texts):
+            starts, ends = layout.offsets(number)
+            for a, b in pairwise(layout.starts[number].tolist()):
+                yield text[int(starts[a]) : int(ends[b - 1])]

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.stacking.wrong_decisions import KINDS_OF_WRONG, WrongDecision
-from phistack.ensemble.views.templates import template
+from phistack.ensemble.tools.templates import template
 from phistack.features.documents import Document, Span
 from phistack.features.shown import shown_id, shown_label
 
@@ -77,13 +77,7 @@ class ShownError:
 def errors_page(
     tables: Sequence[Table], errors: Sequence[ShownError], *, facts: Mapping[str, str], picture: str
 ) -> str:
-    """The page.
-
-    :param tables: of counts, in the order of the page.
-    :param errors: all of them, in order; the page lists them by kind.
-    :param facts: short lines about engine and notes.
-    :param picture: reliability diagrams, as SVG.
-    """
+    """The page: tables of counts, errors by kind, short lines about engine and notes, reliability diagrams as SVG."""
     by_kind = [(kind, [error for error in errors if error.wrong.kind == kind]) for kind in KINDS_OF_WRONG]
     by_kind = [(kind, found) for kind, found in by_kind if found]
     return template("phistack.ensemble.views", "errors_template.html").render(

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from phistack.ensemble.deidentification import redact
 from phistack.ensemble.evaluation import Score
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.views.templates import template
+from phistack.ensemble.tools.templates import template
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.writing import new_file
@@ -42,20 +42,11 @@ class NoteView:
     :param document: with its gold spans, if it has any; found spans are in the decisions.
     :param decisions: on every pooled candidate of the note.
     :param has_gold: whether the document's spans are gold, to mark found spans as right or wrong.
-    :param redacted: the redacted text to show, for example with surrogates; without it, found spans are shown as
-        `[LABEL]`, in colour.
     """
 
     document: Document = field(repr=False)
     decisions: Sequence[Decision] = field(repr=False)
     has_gold: bool = False
-    redacted: str | None = field(default=None, repr=False)
-
-
-def note_view(document: Document, decisions: Sequence[Decision], *, has_gold: bool = False) -> NoteView:
-    """A note with its decisions and its redacted text."""
-    found = document.with_spans(decision.span for decision in decisions if decision.accepted)
-    return NoteView(document=document, decisions=decisions, has_gold=has_gold, redacted=redact(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +64,6 @@ class _Mark:
     gold: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of a note's text, and its mark."""
-
-    text: str
-    mark: _Mark | None
-
-
-@dataclass(frozen=True, slots=True)
-class _PageNote:
-    """A note, ready for the template."""
-
-    key: str
-    id: str
-    group: str
-    has_gold: bool
-    redacted: str | None
-    pieces: tuple[_Piece, ...]
-    marks: tuple[_Mark, ...]
-    counts: Mapping[str, int]
-
-
 def write_page(
     path: Path,
     *,
@@ -103,18 +72,18 @@ def write_page(
     scores: Mapping[str, Score] | None = None,
     types: Mapping[str, Score] | None = None,
     facts: Mapping[str, str] | None = None,
-    label_set: LabelSet | None = None,
 ) -> None:
-    """Write the page; an older one is replaced.
+    """Write the page; an older one is replaced. The category of a label in any label set that ships gives its colour.
 
     :param scores: of each submodel and the stack, by its name.
     :param types: those of the stack, by PHI type.
     :param facts: short lines about the run, for example seed and versions.
-    :param label_set: gives each label its category, and so its colour; by default all shipped label sets do. A label
-        without a category is shown as OTHER.
     :raises StorageError: if the file cannot be written.
     """
-    categories = _categories(label_set)
+    sets = map(LabelSet.named, LabelSet.names())
+    categories = {
+        label: category for labels in sets for label, category in labels.categories.items() if category in _COLOURED
+    }
     views = [_note(note, number, categories) for number, note in enumerate(notes, start=1)]
     scores = scores or {}
     content = template("phistack.ensemble.views", "page_template.html").render(
@@ -124,8 +93,8 @@ def write_page(
         types=types or {},
         facts=facts or {},
         notes=views,
-        categories=[c for c in _COLOURED if any(mark.category == c for note in views for mark in note.marks)],
-        refused=any(note.counts["refused"] for note in views),
+        categories=[c for c in _COLOURED if any(mark.category == c for note in views for mark in note["marks"])],
+        refused=any(note["counts"]["refused"] for note in views),
         sources=_sources(scores, notes),
     )
     with new_file(path, replace=True) as part:
@@ -139,20 +108,18 @@ def _sources(scores: Iterable[str], notes: Sequence[NoteView]) -> list[str]:
     return sorted(voted, key=lambda source: order.index(source) if source in order else len(order))
 
 
-def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> _PageNote:
-    """Cut a note into marked pieces."""
-    found = note.document.with_spans(decision.span for decision in note.decisions if decision.accepted)
-    marks = tuple(_marks(note, number, categories))
-    return _PageNote(
-        f"n{number}",
-        note.document.id,
-        note.document.group,
-        note.has_gold,
-        None if note.redacted == redact(found) else note.redacted,
-        tuple(_pieces(note.document.text, marks)),
-        marks,
-        {kind: sum(mark.kind == kind for mark in marks) for kind in _VERDICTS},
-    )
+def _note(note: NoteView, number: int, categories: Mapping[str, str]) -> dict[str, Any]:
+    """A note as the template shows it: its text in marked pieces, and how many marks of each kind it has."""
+    marks = list(_marks(note, number, categories))
+    return {
+        "key": f"n{number}",
+        "id": note.document.id,
+        "group": note.document.group,
+        "has_gold": note.has_gold,
+        "pieces": list(_pieces(note.document.text, marks)),
+        "marks": marks,
+        "counts": {kind: sum(mark.kind == kind for mark in marks) for kind in _VERDICTS},
+    }
 
 
 def _marks(note: NoteView, number: int, categories: Mapping[str, str]) -> Iterator[_Mark]:
@@ -195,23 +162,16 @@ def _kind(span: Span, gold: Sequence[Span], has_gold: bool) -> str:
     return "partial" if any(span.overlaps(other) for other in gold) else "spurious"
 
 
-def _categories(label_set: LabelSet | None) -> dict[str, str]:
-    """Label -> category, where the category has a colour."""
-    sets = [label_set] if label_set else [LabelSet.named(name) for name in LabelSet.names()]
-    labels = (item for labels in sets for item in labels.categories.items())
-    return {label: category for label, category in labels if category in _COLOURED}
-
-
-def _pieces(text: str, marks: Sequence[_Mark]) -> Iterator[_Piece]:
+def _pieces(text: str, marks: Sequence[_Mark]) -> Iterator[tuple[str, _Mark | None]]:
     """The text, cut wherever the foremost mark changes; the pieces' texts join to the whole text."""
     cuts = sorted({0, len(text)} | {offset for mark in marks for offset in (mark.span.start, mark.span.end)})
     start, current = 0, _foremost(marks, 0)
     for cut, _ in pairwise(cuts):
         mark = _foremost(marks, cut)
         if mark is not current:
-            yield _Piece(text[start:cut], current)
+            yield text[start:cut], current
             start, current = cut, mark
-    yield _Piece(text[start:], current)
+    yield text[start:], current
 
 
 def _foremost(marks: Sequence[_Mark], offset: int) -> _Mark | None:

@@ -6,7 +6,7 @@ import pytest
 
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.evaluation import evaluate_systems
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import FeatureSettings

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features import errors

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.papers.deduce.lists import DutchLists, Reading
 from phistack.ensemble.papers.deduce.submodel import DeduceSubmodel
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span

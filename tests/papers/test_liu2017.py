@@ -7,7 +7,7 @@ import pytest
 
 from phistack.ensemble.stacking.meta_features import MetaFeatures
 from phistack.ensemble.stacking.svm import KERNELS, KernelSettings
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import train
 from phistack.features.columns.settings import FeatureSettings

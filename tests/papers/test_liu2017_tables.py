@@ -12,7 +12,7 @@ from phistack.ensemble.papers.options import DEFAULT, PaperOptions
 from phistack.ensemble.papers.reproduction import Reproduction, published, reproduce, settings_of, write_reproduction
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import PaperTable, filled
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet

@@ -17,10 +17,10 @@ from phistack.ensemble.papers.reproduction import published, reproduce, settings
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
 from phistack.ensemble.stacking.folds import training_folds
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
-from phistack.ensemble.training.proposals import prepared, propose
 from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import prepared, propose
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus

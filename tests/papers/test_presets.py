@@ -8,7 +8,7 @@ import pytest
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.stacking.candidates import chosen_spans
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import PRESETS, EngineSettings, merged
 from phistack.ensemble.training.trainer import train
 from phistack.features.documents import Document

@@ -15,9 +15,9 @@ from phistack.ensemble.papers.reproduction import published, reproduce, settings
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
 from phistack.ensemble.stacking.svm import KernelSettings
-from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.ensemble.training.proposals import propose
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
+from phistack.ensemble.training.trainer import propose
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus, write_corpus

@@ -8,7 +8,7 @@ import pytest
 
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.papers.entities import CLASSES, EntitySubmodel
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns import taggers

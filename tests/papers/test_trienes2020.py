@@ -12,10 +12,10 @@ from phistack.ensemble.papers.reproduction import published
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
 from phistack.ensemble.stacking.folds import training_folds
-from phistack.ensemble.synthesis.corpus import synthesize
-from phistack.ensemble.training.language_models import learn_language_models
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
+from phistack.ensemble.training.unlabelled import learn_language_models
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span

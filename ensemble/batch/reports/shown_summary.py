@@ -21,7 +21,7 @@ from typing import Any
 
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import KEYS, CountsByName, Summary
-from phistack.ensemble.views.templates import template
+from phistack.ensemble.tools.templates import template
 from phistack.features.formats.recognise import FORMATS
 from phistack.features.passages import IN_DOUBT, UNREAD
 

@@ -1,9 +1,11 @@
-"""Time limits within one process.
+"""Time limits within one process, and the time spent on a part of long work.
 
     with deadline(60.0, OverdueError):
         ...                            OverdueError is raised in here after 60 seconds
     with deadline(10.0, OverdueError, busy=True):
         ...                            the same after 10 seconds of processor time
+    watch = Stopwatch()
+    watch.spent()                      Spent(wall=12.3, cpu=11.8, cached=False)
 
 In the main thread a signal interrupts, even inside a regular expression or a wait. In another thread, as in a worker of
 Dask, Python raises the exception at the next bytecode; compiled code that never returns is left to the runner, which
@@ -15,9 +17,11 @@ from __future__ import annotations
 import ctypes
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NamedTuple
 
 
 @contextmanager
@@ -75,3 +79,29 @@ def _by_thread(seconds: float, error: type[Exception]) -> Iterator[None]:
             over = True
         # Withdraw an exception that was raised but has not arrived.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
+
+
+class Spent(NamedTuple):
+    """The time of one part, in its process.
+
+    :param wall: seconds by the clock.
+    :param cpu: seconds of processor time, of all threads.
+    :param cached: whether the result was read from a cache, so that the seconds are not those of the work.
+    """
+
+    wall: float
+    cpu: float
+    cached: bool = False
+
+
+class Stopwatch:
+    """Measures from its creation on."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def spent(self, *, cached: bool = False) -> Spent:
+        """The time since the last call, or else since its creation."""
+        wall, cpu = self._wall, self._cpu
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return Spent(self._wall - wall, self._cpu - cpu, cached)

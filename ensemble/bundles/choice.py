@@ -1,21 +1,29 @@
-"""The shipped engine for some notes, by the language of most of them.
+"""Which engines read some notes: the one that ships for the language of most of them, and others beside one.
 
 chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
 chosen.path         the bundle `spanish`
 chosen.reason       "spanish, as 48 of the 50 notes looked at are in Spanish (es)"
 chosen.by_language  {"en": the bundle `english`, "no": `swedish`, ...}, for notes in other languages
+
+beside = EnginesBeside.of(bundle_path("english"), [Path("ours")])      what any of them accepts is PHI
+engine = load_bundle(bundle_path("english")).with_options(beside=beside)
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from phistack.ensemble.bundles.files import bundle_languages
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.files import bundle_label_set, bundle_languages, manifest_digest
 from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
-from phistack.features.errors import SettingsError
+from phistack.ensemble.deidentification.kinds import kind_of, label_like
+from phistack.ensemble.engine import Engine
+from phistack.features.errors import BundleError, SettingsError
 from phistack.features.language_gate import languages_of
 from phistack.features.languages import language_name
 
@@ -26,11 +34,7 @@ _OR_TRAIN = "or train one of your own with: phistack train CORPUS --model BUNDLE
 
 
 class ChosenEngine(NamedTuple):
-    """An engine that ships.
-
-    :param reason: why it was chosen, in words.
-    :param by_language: the engines for all languages, by their ISO 639-1 codes.
-    """
+    """An engine that ships, why it was chosen, and the engines for all languages, by their ISO 639-1 codes."""
 
     path: Path
     reason: str
@@ -91,3 +95,56 @@ def _counted(seen: Counter[str], language: str, total: int) -> str:
 
 def _in_words(language: str) -> str:
     return language_name(language) if language.isupper() else f"{language_name(language)} ({language})"
+
+
+@dataclass(frozen=True)
+class EnginesBeside:
+    """Some bundles, which each process loads for itself, and the digests of their manifests."""
+
+    bundles: tuple[tuple[Path, str], ...]
+
+    @classmethod
+    def of(cls, model: Path, others: Sequence[Path]) -> Self | None:
+        """The engines beside that of `model`; `None` without any.
+
+        :raises SettingsError: if one reads another language, or has labels that are none or others in the first.
+        :raises BundleError: if one cannot be read.
+        """
+        for other in others:
+            _refuse_unlike(model, other)
+        return cls(tuple((other.resolve(), manifest_digest(other)) for other in others)) if others else None
+
+    @property
+    def digest(self) -> str:
+        """What they are, in a word."""
+        return " ".join(digest for _, digest in self.bundles)
+
+    def load(self) -> tuple[Engine, ...]:
+        """The engines; :raises BundleError: if a bundle is not what it was."""
+        return tuple(_loaded(*bundle) for bundle in self.bundles)
+
+
+@cache
+def _loaded(path: Path, digest: str) -> Engine:
+    if manifest_digest(path) != digest:
+        raise BundleError(f"the bundle {path} was changed while it was in use; start again")
+    return load_bundle(path)
+
+
+def _refuse_unlike(model: Path, other: Path) -> None:
+    language, theirs = bundle_languages(model)[0], bundle_languages(other)
+    if language not in theirs:
+        raise SettingsError(
+            f"{model} reads notes in {language_name(language)} and {other} in "
+            f"{' and '.join(map(language_name, theirs))}; name engines for the same language"
+        )
+    first, second = bundle_label_set(model), bundle_label_set(other)
+    for label in second.labels:
+        alike = label_like(label, second, first)
+        if alike not in first:
+            raise SettingsError(f"{other} has the label {label}, and {model} none like it; give --model {other} first")
+        if alike == label and kind_of(label, first.name) != kind_of(label, second.name):
+            raise SettingsError(
+                f"the label {label} is {kind_of(label, first.name)} in {model} and {kind_of(label, second.name)} in "
+                f"{other}; these engines cannot be used together"
+            )

@@ -1,10 +1,10 @@
-"""HTML pages from templates that share one base: head, style, and a policy against fetching anything.
+"""Model cards and HTML pages from templates; pages share one base: head, style, and a policy against fetching anything.
 
     template("phistack.ensemble.views", "errors_template.html").render(tables=tables)
 
-A template begins with `{% extends "phistack.ensemble.views/base_template.html" %}` and fills the blocks `title`,
-`style` and `main`; `warning` is shown in the footer. All values are escaped. The content security policy forbids
-everything except the page's style and a script whose digest is in the block `scripts`.
+The template of a page begins with `{% extends "phistack.ensemble.views/base_template.html" %}` and fills the blocks
+`title`, `style` and `main`; `warning` is shown in the footer. All values of a page are escaped. The content security
+policy forbids everything except the page's style and a script whose digest is in the block `scripts`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=FunctionLoader(_source), autoescape=lambda name: not (name or "").endswith(".md"),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     environment.filters["digest"] = _digest
     return environment
 
