@@ -8,7 +8,7 @@ It computes the same as `submodels.blstm.network.TaggingNetwork.emissions`; a te
 fast. The input to the gates of the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place
 in the line), so each distinct value of a block is multiplied with the weights only once. The rows of a batch are sorted
 by length, so that finished rows drop out and nothing is padded. And a batch is so small that its gates and state stay
-in the cache of one core. `benchmarks/decoding.py` measures it against Keras.
+in the cache of one core.
 """
 
 from __future__ import annotations
