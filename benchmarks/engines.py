@@ -25,7 +25,7 @@ from rich.console import Console
 from benchmarks.handwritten import handwritten
 from benchmarks.measuring import ROOT
 from benchmarks.other_domain import engine_on
-from benchmarks.redaction import redaction_on
+from benchmarks.reached import redaction_on
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import Engine
@@ -96,7 +96,7 @@ class Recipe:
         """What the policy safe-harbor does with notes that it did not learn from."""
         policy = Policy.named("safe-harbor")
         for name, gold in self.others():
-            for figure, share in redaction_on(engine, gold, policy).figures().items():
+            for figure, share in redaction_on(engine, gold, policy).items():
                 yield {"corpus": name, "figure": figure, "value": percent(share)}
 
     def others(self) -> Iterator[tuple[str, Corpus]]:
