@@ -13,7 +13,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.rows import EncodedNote, batches_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.training import EarlyStopping, EasyRows, NumpyTrainer, f1_of, held_back
+from phistack.submodels.blstm.training import EarlyStopping, EasyRows, Trainer, f1_of, held_back
 
 UNITS = 3
 TINY: dict[str, Any] = {
@@ -91,13 +91,13 @@ def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: l
 
 def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, tables: list[FeatureTable]) -> None:
     rates: list[float] = []
-    step = NumpyTrainer.step
+    step = Trainer.step
 
-    def watched(trainer: NumpyTrainer, *given: Any, rate: float, kept: float) -> Any:
+    def watched(trainer: Trainer, *given: Any, rate: float, kept: float) -> Any:
         rates.append(rate)
         return step(trainer, *given, rate=rate, kept=kept)
 
-    monkeypatch.setattr(NumpyTrainer, "step", watched)
+    monkeypatch.setattr(Trainer, "step", watched)
     BlstmSubmodel(**{**TINY, "epochs": 3}, schedule="constant", decay=0.5).fit(tables)
     assert list(dict.fromkeys(rates)) == pytest.approx([0.02, 0.01, 0.005])
 

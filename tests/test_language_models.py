@@ -27,9 +27,7 @@ from phistack.features.formats import write_corpus
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
 from phistack.submodels.blstm.inference import states_in
-from phistack.submodels.blstm.keras_training import padded_batch
 from phistack.submodels.blstm.lstm import BidirectionalLstm
-from phistack.submodels.blstm.rows import batches_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.chain.crf import Lines
 
@@ -179,22 +177,6 @@ def model(tables: list[FeatureTable]) -> BlstmSubmodel:
 
 def test_the_lstm_reads_states_beside_words(model: BlstmSubmodel) -> None:
     assert model.weights_[0]["forward"].shape == (4 + 12 + 6, 4 * 6)
-
-
-def test_annotating_reads_them_as_training_does(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:
-    from phistack.submodels.blstm.network import TaggingNetwork
-
-    network = TaggingNetwork(model._sizes())
-    for name, value in model.weights_[0].items():
-        network.weights[name].assign(value)
-    spellings: dict[str, int] = {}
-    encoded = model._encoded(tables[:3], spellings)
-    characters = model.encoder_.spell(spellings)
-    found = model.emissions(tables[:3])
-    for rows in batches_of(rows_of(encoded, window=64), tokens=300):
-        theirs = np.asarray(network.emissions(padded_batch(rows, encoded, characters)))
-        for (number, first, last), row in zip(rows, theirs, strict=True):
-            np.testing.assert_allclose(found[number][first:last], row[: last - first], atol=1e-5)
 
 
 def test_some_lines_are_read_as_in_the_whole_note(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:

@@ -4,11 +4,10 @@
     emissions_of(networks, notes, characters, blocks, window=64)    one array of shape (n_tokens, n_tags) for each note
     states_in(models, [(table, 0, len(table))])                     the states of character language models likewise
 
-It computes the same as `submodels.blstm.network.TaggingNetwork.emissions`; a test compares them. Three things make it
-fast. The input to the gates of the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place
-in the line), so each distinct value of a block is multiplied with the weights only once. The rows of a batch are sorted
-by length, so that finished rows drop out and nothing is padded. And a batch is so small that its gates and state stay
-in the cache of one core.
+It computes the same emissions as training; a test compares them. Three things make it fast. The input to the gates of
+the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place in the line), so each distinct
+value of a block is multiplied with the weights only once. The rows of a batch are sorted by length, so that finished
+rows drop out and nothing is padded. And a batch is so small that its gates and state stay in the cache of one core.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ import numpy as np
 
 from phistack.features.arrays import Floats32, Integers, Integers32
 from phistack.features.columns.table import FeatureTable
-from phistack.submodels.blstm.layers import CharacterLstm
+from phistack.submodels.blstm.layers import spelled
 from phistack.submodels.blstm.lstm import DIRECTIONS
 from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, RowBatch
-from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
+from phistack.submodels.blstm.weights import NetworkWeights
 
 if TYPE_CHECKING:
     from phistack.features.character_models import CharacterModels
@@ -116,62 +115,16 @@ def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32)
 
 
 def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats32:
-    """The vectors of words by the character CNN or LSTM, of shape `(n_words, n_channels)`.
-
-    The kernels of all widths are joined to one of the greatest width, which moves over all words at once. A word ends
-    at the first window that is all padding.
+    """The vectors of words by the character CNN or LSTM, of shape `(n_words, length)`.
 
     :param characters: as `Encoder.spell` gives it.
     """
-    if f"{CHARACTERS}forward" in weights:
-        parts = np.split(characters, range(_WORDS_AT_ONCE, len(characters), _WORDS_AT_ONCE))
-        return np.concatenate([CharacterLstm.of(part, weights).vectors for part in parts])
-    if not any(_is_kernel(name, values) for name, values in weights.items()):
-        return np.zeros((len(characters), 0), dtype=np.float32)
-    # (n_words,): characters up to the last that is not padding, with the padding before the word.
-    lengths = characters.shape[1] - np.argmax(characters[:, ::-1] > 0, axis=1)
-    order = np.argsort(-lengths, kind="stable")
-    answers = [
-        _strongest(weights, characters[words], lengths[words])
-        for words in np.split(order, range(_WORDS_AT_ONCE, len(order), _WORDS_AT_ONCE))
-    ]
-    vectors = np.empty((len(characters), answers[0].shape[1]), dtype=np.float32)
-    vectors[order] = np.maximum(np.concatenate(answers), 0)
-    return vectors
-
-
-def _is_kernel(name: str, values: Floats32) -> bool:
-    return name.startswith("kernel") and values.ndim == 3
-
-
-def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integers) -> Floats32:
-    """The strongest answer of each convolution over words, the longest word first.
-
-    :param lengths: of the words, with the padding before them.
-    """
-    # (widest, size, n_channels): the kernels side by side, narrow ones padded with zeros; `widths` is (n_channels,).
-    kernels = sorted((w for name, w in weights.items() if _is_kernel(name, w)), key=len)
-    widths = np.repeat([len(kernel) for kernel in kernels], [kernel.shape[2] for kernel in kernels])
-    widest = max(widths)
-    joint = np.concatenate([np.pad(kernel, ((0, widest - len(kernel)), (0, 0), (0, 0))) for kernel in kernels], axis=2)
-    # (n_words, n_characters * size): a window is a range of columns, and its answers are one product.
-    size = weights["character"].shape[1]
-    embedded = weights["character"][characters].reshape(len(characters), -1)
-    strongest = np.full((len(characters), len(widths)), -np.inf, dtype=np.float32)
-    for place in range(characters.shape[1]):
-        # Kernels that reach beyond the word's end are the last channels, finished words are the last rows.
-        channels = slice(np.count_nonzero(place + widths <= characters.shape[1]))
-        words = slice(np.count_nonzero(lengths >= place))
-        window = embedded[words, place * size : (place + widest) * size]
-        answers = window @ joint.reshape(-1, len(widths))[: window.shape[1], channels]
-        np.maximum(strongest[words, channels], answers, out=strongest[words, channels])
-    biases = [weights[f"kernel{len(kernel)}_bias"] for kernel in kernels]
-    found: Floats32 = strongest + np.concatenate(biases)
-    return found
+    parts = np.split(characters, range(_WORDS_AT_ONCE, len(characters), _WORDS_AT_ONCE))
+    return np.concatenate([spelled(part, weights)[0] for part in parts])
 
 
 def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
-    """An LSTM over rows of a batch; see `network.lstm` for its equations.
+    """An LSTM over rows of a batch; see `submodels.blstm.lstm` for its equations.
 
     A sigmoid is computed as `0.5 + 0.5 * tanh(x / 2)`, which never overflows; for it all weights must be `halved`.
 

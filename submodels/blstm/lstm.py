@@ -9,7 +9,11 @@ The inputs enter the gates by one matrix product for all tokens, as do the gradi
 on the previous state is in the loop. No library does this on a processor: Keras and PyTorch loop over padded rows, and
 their graphs take seconds to load and compile, which is longer than a small training.
 
-The equations are those of `submodels.blstm.network.lstm`; a test compares the two.
+The equations (Hochreiter and Schmidhuber 1997), of a token x and the state h and cell c before it:
+
+    input gate, candidate, forget gate, output gate = [x, h] kernel + bias, through sigmoid, tanh, sigmoid, sigmoid
+    c' = forget gate * c + input gate * candidate
+    h' = output gate * tanh(c')
 """
 
 from __future__ import annotations

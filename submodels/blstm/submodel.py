@@ -7,8 +7,8 @@ Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM 
 feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
 that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
 distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with some mentions replaced (Dai
-and Adel 2020), and the network also learns to predict words (Rei 2017). Training and proposing need NumPy alone; Keras
-on TensorFlow can train the same network.
+and Adel 2020), and the network also learns to predict words (Rei 2017). Training and proposing need NumPy alone;
+TensorFlow can train the same network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, TypedDict
+from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -48,9 +48,6 @@ from phistack.submodels.blstm.weights import (
 )
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
 from phistack.submodels.chain.crf import Chain
-
-if TYPE_CHECKING:
-    from phistack.submodels.blstm.training import Trainer, TrainingPlan
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE = "settings.json"
@@ -104,7 +101,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         :raises SettingsError: if a setting is out of its range.
         """
         from phistack.submodels.blstm.mention_replacement import Mentions
-        from phistack.submodels.blstm.training import EarlyStopping, TrainingPlan, f1_of, held_back, train
+        from phistack.submodels.blstm.training import EarlyStopping, Trainer, TrainingPlan, f1_of, held_back, train
 
         self.check()
         tables, development = held_back(tables, self.development, seed=seed)
@@ -138,7 +135,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             its_seed = seed + _BETWEEN_SEEDS * number
             stopping = EarlyStopping(f1_on_development, self.patience) if development else None
             earlier = transferred_weights(start.weights_[number], start.encoder_, self.encoder_) if start else []
-            trainer = self._new_trainer(plan, its_seed, [*known, *earlier])
+            trainer = Trainer(plan, seed=its_seed, known=[*known, *earlier])
             reported = partial(self._report, number)
             weights = train(trainer, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
             self.weights_.append(as_floats32(half_precision(weights)) if self.half_precision else weights)
@@ -263,15 +260,6 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             model.weights_ = [as_floats32(weights) for weights in saved]
             model.chain()
         return model
-
-    def _new_trainer(self, plan: TrainingPlan, seed: int, known: Sequence[InitialValues]) -> Trainer:
-        if self.trainer == "numpy":
-            from phistack.submodels.blstm.training import NumpyTrainer
-
-            return NumpyTrainer(plan, seed=seed, known=known)
-        from phistack.submodels.blstm.keras_training import KerasTrainer
-
-        return KerasTrainer(plan, seed=seed, known=known)
 
     def _sizes(self) -> NetworkSizes:
         return NetworkSizes(
