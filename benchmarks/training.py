@@ -55,7 +55,7 @@ def _train(path: Path, submodels: Sequence[str], language: str, jobs: int) -> Tr
     corpus = read_corpus(path, accept_unknown_labels=True)
     settings = EngineSettings(features=FeatureSettings(language=language or corpus.label_set.language))
     watch = Stopwatch()
-    trained = train(corpus, settings.only(submodels), jobs=jobs)
+    trained = train(corpus, settings.only(tuple(submodels)), jobs=jobs)
     wall = watch.spent().wall
     return TrainingTime(wall=wall, processes=jobs, limit=LIMIT_MINUTES, parts=training_parts(trained))
 
