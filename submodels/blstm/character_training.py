@@ -25,7 +25,7 @@ from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.optimisers import Adam, Rates
-from phistack.submodels.blstm.rows import TokenRange, batches_of
+from phistack.submodels.blstm.rows import batches_of
 from phistack.submodels.blstm.weights import random_weights
 from phistack.submodels.chain.crf import Lines
 
@@ -82,7 +82,8 @@ def train_models(
     rates = Rates("rise and fall", plan.learning_rate)
     done = 0
     for epoch in range(plan.epochs):
-        batches = _batches(rows, n_of_batch, generator)
+        batches = _batches([rows[i] for i in generator.permutation(len(rows))], n_of_batch)
+        batches = [batches[i] for i in generator.permutation(len(batches))]
         lost = n_asked = 0.0
         for place, batch in enumerate(batches):
             share = (epoch + place / len(batches)) / plan.epochs
@@ -106,8 +107,7 @@ def perplexity(models: CharacterModels, sentences: Sequence[str]) -> float:
         raise TrainingError("there is no sentence to measure language models on")
     task = WordPrediction(np.arange(len(models.characters) + 2, dtype=np.int32), 1.0)
     lost = n_asked = 0.0
-    for ranges in batches_of(_ranges(rows), tokens=16_384):
-        batch = [rows[number] for number, _, _ in ranges]
+    for batch in _batches(rows, 16_384):
         ids = np.concatenate(batch)
         lines = _lines(batch)
         output = BidirectionalLstm.run(models.weights["word"][ids], lines, models.weights).output
@@ -147,12 +147,7 @@ def _rows(models: CharacterModels, sentences: Sequence[str]) -> list[Integers32]
     ]
 
 
-def _ranges(rows: Sequence[Integers32]) -> list[TokenRange]:
-    return [(number, 0, len(row)) for number, row in enumerate(rows)]
-
-
-def _batches(rows: Sequence[Integers32], tokens: int, generator: np.random.Generator) -> list[list[Integers32]]:
-    """All rows, in batches of about the same length in random order."""
-    ranges = _ranges(rows)
-    batches = batches_of([ranges[i] for i in generator.permutation(len(ranges))], tokens=tokens)
-    return [[rows[number] for number, _, _ in batches[i]] for i in generator.permutation(len(batches))]
+def _batches(rows: Sequence[Integers32], tokens: int) -> list[list[Integers32]]:
+    """All rows, in batches of about the same length."""
+    ranges = [(number, 0, len(row)) for number, row in enumerate(rows)]
+    return [[rows[number] for number, _, _ in batch] for batch in batches_of(ranges, tokens=tokens)]

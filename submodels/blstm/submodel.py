@@ -43,7 +43,6 @@ from phistack.submodels.blstm.weights import (
     NetworkWeights,
     as_floats32,
     half_precision,
-    save_weights,
     transferred_weights,
 )
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
@@ -120,9 +119,9 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         spellings: dict[str, int] = {}
         self._use_language_models(space)
         notes = self._encoded(tables, spellings, self.tags_)
-        mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
+        mentions = Mentions(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
         characters = self.encoder_.spell(spellings)
-        plan = TrainingPlan.of(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
+        plan = TrainingPlan(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
         self.weights_: list[NetworkWeights] = []
 
         def f1_on_development(weights: NetworkWeights) -> float:
@@ -233,9 +232,8 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         write_json(folder / _SETTINGS_FILE, self.settings())
         write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
         for number, weights in enumerate(self.weights_, start=1):
-            save_weights(
-                folder / _WEIGHTS_FILE.format(number), half_precision(weights) if self.half_precision else weights
-            )
+            saved = half_precision(weights) if self.half_precision else weights
+            np.savez(folder / _WEIGHTS_FILE.format(number), allow_pickle=False, **saved)
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:

@@ -1,6 +1,6 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan.of(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
+    plan = TrainingPlan(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
     train(Trainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
 
 The result is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
@@ -39,45 +39,31 @@ _SMALLEST_BATCH = 128
 """In tokens."""
 
 
-@dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How networks are trained on some notes.
+    """How networks are trained on some notes; with few, batches are smaller and an epoch may have several passes.
 
     :param settings: of the network.
     :param sizes: of its parts.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param unknown_values: the value id of each column that means unknown, of shape `(n_columns,)`.
-    :param prediction: a second task.
-    :param passes: passes over the notes in an epoch.
-    :param batch_tokens: tokens of a batch, with its padding.
     """
 
-    settings: BlstmSettings
-    sizes: NetworkSizes
-    characters: Integers32 = field(repr=False)
-    unknown_values: Integers32 = field(repr=False)
-    prediction: WordPrediction | None
-    passes: int
-    batch_tokens: int
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         settings: BlstmSettings,
         sizes: NetworkSizes,
         notes: Sequence[EncodedNote],
         characters: Integers32,
         unknown_values: Integers32,
-    ) -> TrainingPlan:
-        """With few notes, batches are smaller and an epoch may have several passes, for enough steps."""
+    ) -> None:
+        self.settings, self.sizes, self.characters, self.unknown_values = settings, sizes, characters, unknown_values
         n_tokens = sum(len(note.words) for note in notes)
-        batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
-        steps = max(n_tokens // batch_tokens, 1) * settings.epochs
-        passes = max(1, round(settings.least_steps / steps))
-        prediction = None
+        self.batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
+        steps = max(n_tokens // self.batch_tokens, 1) * settings.epochs
+        self.passes = max(1, round(settings.least_steps / steps))
+        self.prediction: WordPrediction | None = None
         if settings.language_model:
-            prediction = WordPrediction.of(notes, words=settings.foreseen_words, weight=settings.language_model)
-        return cls(settings, sizes, characters, unknown_values, prediction, passes, batch_tokens)
+            self.prediction = WordPrediction.of(notes, words=settings.foreseen_words, weight=settings.language_model)
 
 
 class Trainer:
