@@ -64,7 +64,7 @@ def test_a_token_has_the_state_after_its_last_character_and_the_one_before_its_f
     starts, ends = table.offsets
     for a, b in pairwise(table.sentences.tolist()):
         ids = MODELS.ids(table.document.text[starts[a] : ends[b - 1]])
-        run = BidirectionalLstm.run(MODELS.weights["word"][ids], Lines.of(None, len(ids)), MODELS.weights)
+        run = BidirectionalLstm(MODELS.weights["word"][ids], Lines.of(None, len(ids)), MODELS.weights)
         for token in range(a, b):
             ahead = run.output[1 + ends[token] - 1 - starts[a], : MODELS.units]
             back = run.output[1 + starts[token] - starts[a], MODELS.units :]

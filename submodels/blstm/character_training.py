@@ -110,7 +110,7 @@ def perplexity(models: CharacterModels, sentences: Sequence[str]) -> float:
     for batch in _batches(rows, 16_384):
         ids = np.concatenate(batch)
         lines = _lines(batch)
-        output = BidirectionalLstm.run(models.weights["word"][ids], lines, models.weights).output
+        output = BidirectionalLstm(models.weights["word"][ids], lines, models.weights).output
         lost += task.loss_and_gradients(output, ids, lines.first, models.weights)[0]
         n_asked += 2 * (len(ids) - len(batch))
     return float(np.exp(lost / n_asked))
@@ -122,7 +122,7 @@ def _loss_and_gradients(
     """The loss of all characters of a batch, and the gradient of its mean."""
     adam.read(ids)
     lines, weights = _lines(batch), adam.weights
-    lstm = BidirectionalLstm.run(weights["word"][ids], lines, weights)
+    lstm = BidirectionalLstm(weights["word"][ids], lines, weights)
     loss, of_output, of_task = task.loss_and_gradients(lstm.output, ids, lines.first, weights)
     of_inputs, of_lstm = lstm.back(of_output, weights)
     share = np.float32(1 / len(ids))

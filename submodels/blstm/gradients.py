@@ -115,7 +115,7 @@ def read(
     """
     vectors, spelling_back = spelled(batch.characters, weights)
     inputs = np.concatenate([before, vectors[batch.spellings], after], axis=1) * kept
-    lstm = BidirectionalLstm.run(inputs, batch.rows, weights)
+    lstm = BidirectionalLstm(inputs, batch.rows, weights)
 
     def back(of_output: Floats32) -> tuple[Floats32, Floats32, dict[str, Floats32]]:
         of_inputs, of_lstm = lstm.back(of_output, weights)

@@ -188,7 +188,7 @@ def states_in(models: CharacterModels, runs: Sequence[SentenceRun]) -> list[Floa
         ids = [models.ids(text) for text, _, _ in some]
         bounds = np.cumsum([0, *map(len, ids)])
         rows, vectors = Lines.of(bounds, int(bounds[-1])), models.weights["word"][np.concatenate(ids)]
-        output = BidirectionalLstm.run(vectors, rows, models.weights).output
+        output = BidirectionalLstm(vectors, rows, models.weights).output
         # (n_tokens,): the places of the first and last character of each token.
         first = np.concatenate([begin + 1 + starts for begin, (_, starts, _) in zip(bounds, some, strict=False)])
         last = np.concatenate([begin + ends for begin, (_, _, ends) in zip(bounds, some, strict=False)])

@@ -89,7 +89,7 @@ def _spelled_by_lstm(characters: Integers32, weights: NetworkWeights) -> tuple[F
     """The last state of each direction of an LSTM over a word's characters, side by side."""
     ids, edges = characters_of(characters)
     own = {name: weights[f"{CHARACTERS}{name}"] for way in DIRECTIONS for name in (way, f"{way}_bias")}
-    lstm = BidirectionalLstm.run(weights["character"][ids], Lines.of(edges, len(ids)), own)
+    lstm = BidirectionalLstm(weights["character"][ids], Lines.of(edges, len(ids)), own)
     # (n_words, units) twice: forward it has read the word at its last character, backward at its first.
     first, last = edges[:-1], edges[1:] - 1
     ahead, behind = np.split(lstm.output, 2, axis=1)
