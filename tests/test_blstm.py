@@ -142,7 +142,7 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most: i
     features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
     bounds = np.array([0, 30], dtype=np.int32)
     blocks = ((3, 0, 1), (2,))
-    reading = NetworkInput.of(
+    reading = NetworkInput(
         [EncodedNote(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8
     )
     for columns, block in zip(blocks, reading.blocks, strict=True):

@@ -15,7 +15,7 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
-from phistack.submodels.blstm.gradients import FlatBatch, Gradients, Rows, _kept, loss_and_gradients, read
+from phistack.submodels.blstm.gradients import FlatBatch, Gradients, _kept, loss_and_gradients, read
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.layers import WordPrediction, scored
 from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
@@ -95,7 +95,7 @@ def test_tensorflow_computes_the_same(variant: str, lengths: list[list[int]], se
     )
     assert loss == pytest.approx(other, rel=1e-4)
     assert np.allclose(of_rows, of_other_rows, rtol=1e-3, atol=1e-3)
-    assert np.allclose(ours.words.values, theirs.words.values, rtol=1e-3, atol=1e-4)
+    assert np.allclose(ours.words, theirs.words, rtol=1e-3, atol=1e-4)
     assert ours.dense.keys() == theirs.dense.keys() == weights.keys() - {"word"}
     for name, gradient in ours.dense.items():
         assert np.allclose(gradient, theirs.dense[name], rtol=1e-3, atol=1e-4), name
@@ -156,8 +156,8 @@ def test_locked_dropout_forgets_the_same_numbers_at_all_tokens_of_a_row() -> Non
 def test_the_average_of_plain_descent_lags_behind() -> None:
     sgd = Sgd({"word": np.zeros((1, 1), dtype=np.float32), "dense": np.zeros(1, dtype=np.float32)}, clip=10.0)
     for _ in range(2):
-        gradient = Rows(np.array([0], dtype=np.int32), np.ones((1, 1), dtype=np.float32))
-        sgd.step(Gradients({"dense": np.ones(1, dtype=np.float32)}, gradient), rate=1.0, kept=0.5)
+        ids, ones = np.array([0], dtype=np.int32), np.ones((1, 1), dtype=np.float32)
+        sgd.step(Gradients({"dense": ones[0]}, ids, ones), rate=1.0, kept=0.5)
     assert sgd.weights["dense"] == [-2.0] and sgd.averaged()["dense"] == [-1.25] == sgd.averaged()["word"][0]
 
 
@@ -188,7 +188,7 @@ def test_steps_are_those_of_keras_also_for_words_that_are_seldom_read(name: str)
         whole = np.zeros((6, 2), dtype=np.float32)
         whole[ids] = rows
         ours.read(ids)
-        ours.step(Gradients({"dense": dense}, Rows(ids, rows)), rate=rate, kept=kept)
+        ours.step(Gradients({"dense": dense}, ids, rows), rate=rate, kept=kept)
         optimiser.learning_rate.assign(rate)
         optimiser.apply([whole, dense], list(theirs.values()))
         for name, value in average.items():

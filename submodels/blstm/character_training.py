@@ -21,7 +21,7 @@ from phistack.features.arrays import Integers32
 from phistack.features.character_models import UNKNOWN, CharacterModels, model_shapes
 from phistack.features.errors import TrainingError
 from phistack.features.reporting import report
-from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
+from phistack.submodels.blstm.gradients import Gradients, added_up
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.optimisers import Adam, Rates
@@ -129,7 +129,7 @@ def _loss_and_gradients(
     distinct, places = np.unique(ids, return_inverse=True)
     of_characters = added_up(places, of_inputs, len(distinct)) * share
     dense = {name: gradient * share for name, gradient in {**of_task, **of_lstm}.items()}
-    return loss, Gradients(dense, Rows(distinct, of_characters))
+    return loss, Gradients(dense, distinct, of_characters)
 
 
 def _lines(batch: Sequence[Integers32]) -> Lines:

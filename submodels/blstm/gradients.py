@@ -4,7 +4,7 @@
     loss, of_rows, gradients = loss_and_gradients(weights, batch, sizes)
     of_rows                         what the tags of each row cost
     gradients.dense["dense"]        of the shape of the weight
-    gradients.words                 Rows(ids, values): of the words of the batch alone
+    gradients.words                 of the words `gradients.ids`, those of the batch
 
     word embedding ─┐
     character CNN  ─┼─ dropout ─ bidirectional LSTM ─ dropout ─ dense ─ emissions ─ CRF
@@ -32,26 +32,17 @@ from phistack.submodels.chain.crf import Chain, Lines
 from phistack.submodels.chain.lattice import Lattice
 
 
-class Rows(NamedTuple):
-    """A gradient that is zero but for some rows.
-
-    :param ids: of the rows, sorted.
-    :param values: of shape `(len(ids), size)`.
-    """
-
-    ids: Integers32
-    values: Floats32
-
-
 class Gradients(NamedTuple):
     """The gradient of the loss.
 
     :param dense: name of a weight -> its gradient.
-    :param words: of the vectors of words.
+    :param ids: of words, sorted.
+    :param words: the gradient of the vectors of these, `(len(ids), size)`; that of all others is zero.
     """
 
     dense: Mapping[str, Floats32]
-    words: Rows
+    ids: Integers32
+    words: Floats32
 
 
 @dataclass(frozen=True)
@@ -173,8 +164,7 @@ def loss_and_gradients(
     ids, places = np.unique(batch.words, return_inverse=True)
     share = np.float32(1 / (len(batch.sequences) - 1))
     dense = {name: gradient * share for name, gradient in gradients.items()}
-    gradient_of_words = Rows(ids, added_up(places, of_words, len(ids)) * share)
-    return loss * float(share), of_rows, Gradients(dense, gradient_of_words)
+    return loss * float(share), of_rows, Gradients(dense, ids, added_up(places, of_words, len(ids)) * share)
 
 
 def _kept(rows: Lines, length: int, rate: float, generator: np.random.Generator | None, *, locked: bool) -> Floats32:

@@ -61,7 +61,7 @@ def emissions_of(
     for some in _parts(notes):
         edges = np.cumsum([0, *(len(note.words) for note in some)]).tolist()
         if edges[-1]:
-            reading = NetworkInput.of(some, blocks, window)
+            reading = NetworkInput(some, blocks, window)
             of_networks = [token_emissions(weights, reading, characters) for weights in networks]
             emissions = np.stack(of_networks).mean(axis=0)
         else:

@@ -150,7 +150,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
 
     def propose_in(self, tables: Sequence[FeatureTable], wanted: Sequence[LineMask]) -> list[list[Candidate]]:
         """The same for some lines; only the rows that hold one are read."""
-        excerpts = [Excerpt.of(table, lines, self.window) for table, lines in zip(tables, wanted, strict=True)]
+        excerpts = [Excerpt(table, lines, self.window) for table, lines in zip(tables, wanted, strict=True)]
         spellings: dict[str, int] = {}
         encoded = [
             row
