@@ -286,7 +286,7 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines:
     assert sorted(row for batch in batches for row in batch) == rows
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(last - first for _, first, last in batch) <= 24
-        flat, begin = FlatBatch.of(batch, [note], np.zeros((1, 1), dtype=np.int32)), 0
+        flat, begin = FlatBatch(batch, [note], np.zeros((1, 1), dtype=np.int32)), 0
         for _, first, last in batch:
             expected = {first, *(bound for bound in bounds.tolist() if first < bound < last)}
             assert {first + i - begin for i in flat.sequences.tolist() if begin <= i < begin + last - first} == expected

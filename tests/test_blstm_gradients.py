@@ -71,7 +71,7 @@ def drawn(sizes: NetworkSizes, lengths: list[list[int]], random: np.random.Gener
 
 
 def batch_of(notes: list[EncodedNote], characters: Any) -> FlatBatch:
-    return FlatBatch.of([(number, 0, len(note.words)) for number, note in enumerate(notes)], notes, characters)
+    return FlatBatch([(number, 0, len(note.words)) for number, note in enumerate(notes)], notes, characters)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -1,6 +1,6 @@
 """The loss of the BLSTM-CNN-CRF network and its gradient, in NumPy, for training on a processor.
 
-    batch = FlatBatch.of(ranges, notes, characters)
+    batch = FlatBatch(ranges, notes, characters)
     loss, of_rows, gradients = loss_and_gradients(weights, batch, sizes)
     of_rows                         what the tags of each row cost
     gradients.dense["dense"]        of the shape of the weight
@@ -18,8 +18,7 @@ so nothing is computed for padding. TensorFlow may read the input up to the LSTM
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,47 +44,33 @@ class Gradients(NamedTuple):
     words: Floats32
 
 
-@dataclass(frozen=True)
 class FlatBatch:
-    """The tokens of some rows, end to end.
+    """The tokens of some rows of notes, end to end.
 
-    :param words: ids, of shape `(n,)`.
-    :param spellings: places in `characters`, of shape `(n,)`.
-    :param characters: of the distinct words, of shape `(n_words, n_characters)`.
-    :param features: value ids, of shape `(n, n_columns)`.
-    :param tags: ids, of shape `(n,)`.
-    :param rows: each is one sequence for the LSTM.
-    :param sequences: where tag sequences begin, and `n` at the end.
-    :param states: of the language models, of shape `(n, n_states)`.
+    :param ranges: the rows, each a sequence for the LSTM.
+    :param characters: the spelling of all words, as `Encoder.spell` gives it.
     """
 
-    words: Integers32 = field(repr=False)
-    spellings: Integers = field(repr=False)
-    characters: Integers32 = field(repr=False)
-    features: Integers32 = field(repr=False)
-    tags: Integers32 = field(repr=False)
-    rows: Lines
-    sequences: Integers = field(repr=False)
-    states: Floats32 = field(repr=False)
-
-    @classmethod
-    def of(cls, ranges: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> Self:
-        """Some rows of notes; `characters` is the spelling of all words, as `Encoder.spell` gives it."""
+    def __init__(self, ranges: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> None:
         parts = [(notes[number], slice(first, last)) for number, first, last in ranges]
         bounds = np.cumsum([0, *(part.stop - part.start for _, part in parts)])
+        # (n,), (n, n_columns) and (n,): ids.
+        self.words, self.features, self.tags, spellings = (
+            np.concatenate([getattr(note, name)[part] for note, part in parts])
+            for name in ("words", "features", "tags", "spellings")
+        )
+        # (n_words, n_characters): of the distinct words, in which `spellings`, (n,), are places.
+        distinct, self.spellings = np.unique(spellings, return_inverse=True)
+        self.characters = characters[distinct]
+        # (n, n_states): of the language models.
+        self.states: Floats32 = np.concatenate([note.states_of(part) for note, part in parts])
+        self.rows = Lines.of(bounds, len(self.words))
         lines = [
             note.lines[(note.lines > part.start) & (note.lines < part.stop)] - part.start + begin
             for (note, part), begin in zip(parts, bounds[:-1], strict=True)
         ]
-        words, spellings, features, tags = (
-            np.concatenate([getattr(note, name)[part] for note, part in parts])
-            for name in ("words", "spellings", "features", "tags")
-        )
-        distinct, places = np.unique(spellings, return_inverse=True)
-        sequences = np.unique(np.concatenate([bounds, *lines]))
-        states = np.concatenate([note.states_of(part) for note, part in parts])
-        rows = Lines.of(bounds, len(words))
-        return cls(words, places, characters[distinct], features, tags, rows, sequences, states)
+        # Where tag sequences begin, and `n` at the end.
+        self.sequences: Integers = np.unique(np.concatenate([bounds, *lines]))
 
 
 ReadBack = Callable[[Floats32], tuple[Floats32, Floats32, dict[str, Floats32]]]

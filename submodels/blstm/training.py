@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class Trainer:
         self._optimiser: Adam | Sgd = optimiser(first, plan.settings.clip)
 
     def step(self, batch: FlatBatch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
-        """Learn from one batch, of which some words and feature values are made unknown, as in new notes.
+        """Learn from one batch, in which some words and feature values are made unknown, as in new notes.
 
         :param generator: for dropout and for what is made unknown.
         :param rate: the learning rate.
@@ -96,12 +96,12 @@ class Trainer:
         plan, settings = self._plan, self._plan.settings
         forgotten = (generator.random(batch.words.shape) < settings.word_dropout) & (batch.words > 0)
         lost = generator.random(batch.features.shape, dtype=np.float32) < settings.value_dropout
-        words = np.where(forgotten, np.int32(UNKNOWN), batch.words)
-        features = np.where(lost, plan.unknown_values, batch.features)
-        self._optimiser.read(words)
+        batch.words = np.where(forgotten, np.int32(UNKNOWN), batch.words)
+        batch.features = np.where(lost, plan.unknown_values, batch.features)
+        self._optimiser.read(batch.words)
         _, losses, gradients = loss_and_gradients(
             self._optimiser.weights,
-            replace(batch, words=words, features=features),
+            batch,
             plan.sizes,
             dropout=settings.dropout,
             locked=settings.locked_dropout,
@@ -230,7 +230,7 @@ def train(
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {settings.epochs}")
             done += 1
             rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * settings.decay ** (epoch - 1)
-            batch = FlatBatch.of(rows, notes, plan.characters)
+            batch = FlatBatch(rows, notes, plan.characters)
             losses = trainer.step(batch, generator, rate=rate, kept=min(settings.average, done / (done + 10)))
             loss += float(losses.sum())
             easy.remember(rows, notes, losses)
