@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
-from phistack.features.errors import SettingsError
 from phistack.submodels.blstm.gradients import FlatBatch, Gradients, _kept, loss_and_gradients, read
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.layers import WordPrediction, scored
@@ -220,26 +219,20 @@ def test_both_trainers_find_names_that_they_never_saw(trainer: str) -> None:
     assert {c.span for c in found if c.chosen} == set(unseen[0].document.spans)
 
 
-def test_an_unknown_trainer_is_refused() -> None:
-    tables = FeatureSpace(FeatureSettings()).fit([note(1, "Rusk")])
-    with pytest.raises(SettingsError, match="trainer"):
-        BlstmSubmodel(trainer="abacus").fit(tables)
-
-
 def test_tensorflow_says_on_what_it_trains() -> None:
     program = "from phistack.submodels.blstm.tensorflow_reading import load_tensorflow as load; load(0); load(0)"
     answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stderr.count("TensorFlow trains on ") == 1
 
 
-def test_training_needs_no_tensorflow() -> None:
+def test_training_and_proposing_need_no_tensorflow() -> None:
     program = (
         "import sys; from phistack.features.columns.settings import FeatureSettings; "
         "from phistack.features.columns.table import FeatureSpace; "
         "from phistack.features.documents import Document, Span; "
         "from phistack.submodels.blstm.submodel import BlstmSubmodel; "
         "note = Document('a', 'Dr. Gorse', (Span(4, 9, 'DOCTOR'),)); "
-        f"BlstmSubmodel(**{QUICK}).fit(FeatureSpace(FeatureSettings()).fit([note])); "
+        f"tables = FeatureSpace(FeatureSettings()).fit([note]); BlstmSubmodel(**{QUICK}).fit(tables).propose(tables); "
         "print('tensorflow' in sys.modules, 'keras' in sys.modules)"
     )
     answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -209,11 +209,6 @@ def test_training_ends_where_the_rate_has_fallen_below_the_least(tables: list[Fe
         np.testing.assert_array_equal(ended.weights_[0][name], values)
 
 
-def test_an_unknown_optimiser_is_refused(tables: list[FeatureTable]) -> None:
-    with pytest.raises(SettingsError, match="no optimiser of the BLSTM-CNN-CRF named sdg"):
-        BlstmSubmodel(optimiser="sdg").fit(tables)
-
-
 def test_replaced_mentions_bring_their_states(tables: list[FeatureTable]) -> None:
     trained = BlstmSubmodel(**{**QUICK, "replacement": 0.5, "epochs": 1}).fit(tables)
     assert all(np.isfinite(values).all() for values in trained.weights_[0].values())

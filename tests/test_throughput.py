@@ -10,7 +10,7 @@ import pytest
 
 import benchmarks.throughput as throughput
 from benchmarks.checkouts import annotated
-from benchmarks.peers import PEERS, Peer
+from benchmarks.peers import PEERS
 from benchmarks.throughput import BEGIN, END, REFERENCE, ratios, run, table_of, updated
 from phistack.ensemble.experiments.speed import Run
 from phistack.features.documents import Document, Span
@@ -95,9 +95,10 @@ def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path: Path) -> None:
     assert measured["peak MB"] > 1
 
 
-def test_names_of_tools_are_unique_and_versions_pinned() -> None:
+def test_tools_have_names_versions_and_known_categories() -> None:
     assert len({peer.name for peer in PEERS}) == len(PEERS)
-    assert all(isinstance(peer, Peer) and peer.version for peer in PEERS)
+    categories = {"NAME", "AGE", "DATE", "LOCATION", "CONTACT", "ID"}
+    assert all(peer.version and peer.languages and peer.claims and peer.claims <= categories for peer in PEERS)
 
 
 def test_the_table_of_the_manual_is_replaced_and_nothing_else(tools: dict[str, Callable[..., Any]]) -> None:
