@@ -29,7 +29,7 @@ from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.markdown import replaced
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import CORPORA, ROOT
 from benchmarks.peers import PEERS, Peer, install
 from benchmarks.reached import ALL, Tally, changed_stretches, with_what_must_go
 from benchmarks.throughput import run_peer
@@ -154,7 +154,7 @@ def main() -> None:
         "--meddocan", type=Path, default=ROOT / "meddocan_output" / "engine",
         help="our engine for MEDDOCAN dev, of which that which ships has learned; as `make meddocan` trains it",
     )  # fmt: skip
-    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
+    parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--notes", type=int, default=400, help="invented hospital notes for each language")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--docs", action="store_true", help="write the table into docs/engines.md")

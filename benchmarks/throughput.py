@@ -33,7 +33,7 @@ from rich.console import Console
 
 from benchmarks.checkouts import annotated
 from benchmarks.markdown import replaced
-from benchmarks.measuring import RESULTS, ROOT
+from benchmarks.measuring import CORPORA, RESULTS, ROOT
 from benchmarks.peers import PEERS, Peer, install
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
@@ -70,7 +70,7 @@ Measurement = Callable[[], dict[str, Any]]
 def main() -> None:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpora" / "meddocan" / "dev")
+    parser.add_argument("--corpus", type=Path, default=CORPORA / "meddocan" / "dev")
     parser.add_argument("--model", type=Path, default=ROOT / "meddocan_output" / "engine")
     parser.add_argument("--peers", type=Path, help="folder of the tools' environments; without it they are left out")
     parser.add_argument("--against", type=Path, help="folder of an older checkout of phistack")
