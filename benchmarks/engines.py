@@ -23,9 +23,9 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.handwritten import handwritten
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import CORPORA
 from benchmarks.other_domain import engine_on
-from benchmarks.redaction import redaction_on
+from benchmarks.reached import redaction_on
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import Engine
@@ -96,7 +96,7 @@ class Recipe:
         """What the policy safe-harbor does with notes that it did not learn from."""
         policy = Policy.named("safe-harbor")
         for name, gold in self.others():
-            for figure, share in redaction_on(engine, gold, policy).figures().items():
+            for figure, share in redaction_on(engine, gold, policy).items():
                 yield {"corpus": name, "figure": figure, "value": percent(share)}
 
     def others(self) -> Iterator[tuple[str, Corpus]]:
@@ -150,7 +150,7 @@ def main() -> None:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
-    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
+    parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
     parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")

@@ -9,21 +9,19 @@ synthetic patients, is held out.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measuring import RESULTS, ROOT, Benchmark, measure, write_results
+from benchmarks.measuring import CORPORA, ROOT, Benchmark, measure, parser, write_results
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 from phistack.features.formats import read_corpus
-from phistack.submodels.registry import SUBMODELS
 
 SYNTHETIC = Benchmark(
     "synthetic-notes",
@@ -40,14 +38,10 @@ _TEMPLATE = re.compile(r"_t(\d+)$")
 
 def main() -> None:
     """Parse the arguments and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
-    parser.add_argument("--out", type=Path, default=ROOT / "english_output", help="engines and fold predictions")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results files")
-    parser.add_argument("--documents", type=int, default=300, help="synthetic notes")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--submodels", default=",".join(SUBMODELS))
-    arguments = parser.parse_args()
+    arguments_of = parser(__doc__, ROOT / "english_output")
+    arguments_of.add_argument("--corpora", type=Path, default=CORPORA)
+    arguments_of.add_argument("--documents", type=int, default=300, help="synthetic notes")
+    arguments = arguments_of.parse_args()
     settings = EngineSettings().only(comma_list(arguments.submodels))
     for benchmark, corpus in corpora(arguments.corpora, arguments.documents):
         training, unseen = held_out_patients(corpus, parts=4, seed=0)

@@ -29,10 +29,9 @@ from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.markdown import replaced
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import CORPORA, ROOT
 from benchmarks.peers import PEERS, Peer, install
-from benchmarks.reached import ALL, Tally
-from benchmarks.redaction import Stretch, changed_stretches, with_what_must_go
+from benchmarks.reached import ALL, Tally, changed_stretches, with_what_must_go
 from benchmarks.throughput import run_peer
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -42,7 +41,7 @@ from phistack.ensemble.evaluation.tables import Table, percent, share
 from phistack.ensemble.experiments.speed import Machine
 from phistack.features.documents import Corpus
 from phistack.features.formats import read_corpus
-from phistack.features.ranges import ranges_of, touching
+from phistack.features.ranges import Range, ranges_of, touching
 
 _POLICY = Policy.named("safe-harbor")
 _ENGINES = {"en": "english", "de": "german", "es": "spanish", "nl": "dutch"}
@@ -68,7 +67,7 @@ class Notes:
             return _OF_QUERIES.get(label, "ID")
         return self.gold.label_set.category(label)
 
-    def row(self, tool: str, stretches: Sequence[Sequence[Stretch]], claims: frozenset[str] | None) -> list[str]:
+    def row(self, tool: str, stretches: Sequence[Sequence[Range]], claims: frozenset[str] | None) -> list[str]:
         """What was reached; `None` claims everything."""
         deidentifier = Deidentifier(_POLICY, self.gold.label_set, self.language)
         tally, clean = Tally(), []
@@ -155,7 +154,7 @@ def main() -> None:
         "--meddocan", type=Path, default=ROOT / "meddocan_output" / "engine",
         help="our engine for MEDDOCAN dev, of which that which ships has learned; as `make meddocan` trains it",
     )  # fmt: skip
-    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
+    parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--notes", type=int, default=400, help="invented hospital notes for each language")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--docs", action="store_true", help="write the table into docs/engines.md")

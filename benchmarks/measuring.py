@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -40,9 +41,11 @@ from phistack.ensemble.training.trainer import Training
 from phistack.features.documents import Corpus
 from phistack.features.formats import write_corpus
 from phistack.features.writing import write_json
+from phistack.submodels.registry import SUBMODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+CORPORA = ROOT.parent / "shared" / "corpora"
 LIMIT_MINUTES = 20
 """What a whole training on MEDDOCAN may take on 2 cores."""
 
@@ -63,6 +66,16 @@ class Benchmark:
     protocol: str
     criteria: tuple[str, ...] = ()
     limit_minutes: int | None = None
+
+
+def parser(what: str | None, out: Path) -> ArgumentParser:
+    """The arguments of a command that trains and measures; :param out: where engine and fold predictions are."""
+    found = ArgumentParser(description=what)
+    found.add_argument("--out", type=Path, default=out, help="engines and fold predictions")
+    found.add_argument("--results", type=Path, default=RESULTS, help="folder of the results files")
+    found.add_argument("--jobs", type=int, default=2)
+    found.add_argument("--submodels", default=",".join(SUBMODELS))
+    return found
 
 
 def measure(
@@ -137,16 +150,8 @@ def _annotate_seconds(unseen: Corpus, engine: Path) -> float:
     with tempfile.TemporaryDirectory() as temporary:
         notes, found = Path(temporary) / "notes.jsonl", Path(temporary) / "found.jsonl"
         write_corpus(plain, notes, format="jsonl")
-        command = [
-            sys.executable,
-            "-m",
-            "phistack.ensemble.command_line.app",
-            "annotate",
-            str(notes),
-            str(found),
-            "--model",
-            str(engine),
-        ]
+        phistack = [sys.executable, "-m", "phistack.ensemble.command_line.app"]
+        command = [*phistack, "annotate", str(notes), str(found), "--model", str(engine)]
         watch = Stopwatch()
         subprocess.run(command, check=True, cwd=ROOT)
         return watch.spent().wall

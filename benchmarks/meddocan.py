@@ -6,16 +6,14 @@ took. The dev part is used for nothing but this score.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.measuring import LIMIT_MINUTES, RESULTS, ROOT, Benchmark, measure, write_results
+from benchmarks.measuring import CORPORA, LIMIT_MINUTES, ROOT, Benchmark, measure, parser, write_results
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.formats import read_corpus
-from phistack.submodels.registry import SUBMODELS
 
 MEDDOCAN = Benchmark(
     "meddocan",
@@ -28,13 +26,9 @@ MEDDOCAN = Benchmark(
 
 def main() -> None:
     """Parse the arguments and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpora" / "meddocan")
-    parser.add_argument("--out", type=Path, default=ROOT / "meddocan_output", help="engine and fold predictions")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results file")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--submodels", default=",".join(SUBMODELS))
-    arguments = parser.parse_args()
+    arguments_of = parser(__doc__, ROOT / "meddocan_output")
+    arguments_of.add_argument("--corpus", type=Path, default=CORPORA / "meddocan")
+    arguments = arguments_of.parse_args()
     for part in ("train", "dev"):
         if not (arguments.corpus / part).is_dir():
             sys.exit(f"meddocan: there is no folder {arguments.corpus / part}; README.md says where to get the corpus")

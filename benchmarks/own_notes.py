@@ -27,13 +27,12 @@ from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification.kinds import label_like
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table
-from phistack.ensemble.stacking.candidates import pools_of
+from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.folds import grouped_by
-from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import Proposed, propose
+from phistack.ensemble.training.trainer import propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Span
 from phistack.features.formats import read_corpus
@@ -93,17 +92,6 @@ def samples(corpus: Corpus, sizes: Sequence[int], n_scored: int, seed: int) -> t
     )
 
 
-def stacked(proposed: Proposed, names: Sequence[str], settings: StackerSettings, seed: int) -> Answer:
-    """What a stack of some members accepts in the notes to score."""
-    pools = pools_of(proposed.tables, proposed.out_of_fold, names)
-    stacker = Stacker(settings).fit(proposed.tables, pools, sources=tuple(names), seed=seed)
-    theirs = pools_of(proposed.unseen, proposed.on_unseen, names)
-    found = stacker.decide_all(proposed.unseen, theirs)
-    return [
-        [d.in_note(t.view).span for d in note if d.accepted] for t, note in zip(proposed.unseen, found, strict=True)
-    ]
-
-
 def alone(engine: Engine, scored: Corpus) -> Answer:
     """What the engine accepts, under the labels of the notes."""
     ours = scored.label_set
@@ -155,8 +143,8 @@ def curve(
                 continue
             settings = EngineSettings(language, submodels, stacking, folds=_FOLDS, seed=seed)
             proposed = propose(own[place], settings, unseen=scored.documents, jobs=jobs, cache=cache)
-            ours = stacked(proposed, _MEMBERS, stacking, seed)
-            both = stacked(proposed, tuple(submodels), settings.stacker, seed)
+            ours = stack_answers(proposed, _MEMBERS, stacking, seed=seed)
+            both = stack_answers(proposed, tuple(submodels), stacking, seed=seed)
             answers = (shipped[seed], ours, union(ours, shipped[seed]), both)
             for way, answer in zip(WAYS, answers, strict=True):
                 found[way].append(scores(scored, answer))

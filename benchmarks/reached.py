@@ -1,11 +1,14 @@
-"""What is changed in notes whose identifiers are marked, by any grouping, with intervals.
+"""What an engine and a policy change in notes whose identifiers are marked, by any grouping, with intervals.
 
+    redaction_on(engine, gold, Policy.named("safe-harbor"))    {"identifiers touched": 0.97, ...}
     tally = Tally()
-    tally.add(note, must_go, stretches, groups)            once a note
-    tally.figures()["by kind", "triage"].touched           Measure(0.77, 0.71, 0.83)
+    tally.add(note, must_go, stretches, groups)                once a note
+    tally.figures()["by kind", "triage"].touched               Measure(0.77, 0.71, 0.83)
 
 An identifier is touched if any of it is changed and covered if all of it is; a changed stretch is right if it touches
 one; a clean word is one that no identifier touches, and is lost if it is changed. Intervals are bootstraps by note.
+Labels count only where they are the engine's own: what the policy would leave as it is, such as a bare year, is then no
+identifier.
 """
 
 from __future__ import annotations
@@ -16,16 +19,55 @@ from typing import NamedTuple
 
 import numpy as np
 
+from phistack.ensemble.deidentification import Deidentifier, Policy
+from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.resampling import Bootstrap, Measure, Resampling, Units
 from phistack.ensemble.evaluation.tables import Table, TableRow, share
-from phistack.features.documents import Document, Span
-from phistack.features.ranges import Range, covering, ranges_of, touching
+from phistack.features.documents import Corpus, Document, Span
+from phistack.features.ranges import Range, ranges_of, touching
 
 Group = tuple[str, str]
 """By what, and which: `("by kind", "triage")`."""
 ALL: Group = ("all", "")
 _WORD = re.compile(r"\w+")
 _DRAWS = Resampling(by="document", draws=2_000)
+
+
+def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> dict[str, float]:
+    """Annotate notes, apply a policy, and count; the shares, each where there is something to count."""
+    deidentifier = Deidentifier(policy, engine.label_set, engine.language)
+    notes = [with_what_must_go(document, deidentifier) for document in gold.documents]
+    stretches = changed_stretches(engine, notes, policy)
+    tally = Tally()
+    for note, changed in zip(notes, stretches, strict=True):
+        tally.add(note, note.spans, changed)
+    found = tally.figures()[ALL]
+    shares = {"identifiers touched": found.touched, "identifiers covered": found.covered, "precision": found.right}
+    figures = {name: measure.value for name, measure in shares.items() if measure}
+    clean = [bool(changed) for note, changed in zip(notes, stretches, strict=True) if not note.spans]
+    return figures | ({"clean notes changed": sum(clean) / len(clean)} if clean else {})
+
+
+def changed_stretches(engine: Engine, documents: Sequence[Document], policy: Policy) -> list[list[Range]]:
+    """The stretches of each note that a policy changes; what it leaves as it was, such as a bare year, is not one."""
+    deidentifier = Deidentifier(policy, engine.label_set, engine.language)
+    return [_changed(document, deidentifier) for document in engine.annotate(documents)]
+
+
+def _changed(document: Document, deidentifier: Deidentifier) -> list[Range]:
+    result = deidentifier.apply(document, document.spans)
+    return [
+        (r.span.start, r.span.end)
+        for r in result.replacements
+        if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
+    ]
+
+
+def with_what_must_go(document: Document, deidentifier: Deidentifier) -> Document:
+    """The note with the spans that the policy changes, and those whose labels it does not know."""
+    goes = touching(_changed(document, deidentifier))
+    known = deidentifier.label_set.labels
+    return document.with_spans(s for s in document.spans if s.label not in known or goes(s.start, s.end))
 
 
 class Figures(NamedTuple):
@@ -62,7 +104,7 @@ class Tally:
         """
         stretches = list(stretches)
         counts: dict[Group, list[list[int]]] = {}
-        changed, inside = touching(stretches), covering(stretches)
+        changed, gone = touching(stretches), {at for stretch in stretches for at in range(*stretch)}
         wanted, marked = touching(ranges_of(must_go)), touching(ranges_of(note.spans))
         words = [word.span() for word in _WORD.finditer(note.text) if not marked(*word.span())]
         stretch = [int(wanted(*one)) for one in stretches]
@@ -71,7 +113,7 @@ class Tally:
             row = counts.setdefault(group, [[], [], [], []])
             row[2], row[3] = stretch, lost
         for span in must_go:
-            found = int(changed(span.start, span.end)), int(inside(span.start, span.end))
+            found = int(changed(span.start, span.end)), int(gone.issuperset(range(span.start, span.end)))
             for group in (ALL, *groups, *(own or {}).get(span, ())):
                 row = counts.setdefault(group, [[], [], [], []])
                 row[0].append(found[0])

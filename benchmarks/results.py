@@ -17,7 +17,7 @@ from textwrap import wrap
 
 import msgspec
 
-from benchmarks import markdown
+from benchmarks.markdown import replaced
 from benchmarks.measuring import RESULTS, ROOT
 from benchmarks.results_file import SCHEMA, AblationFile, BenchmarkResults, TriedVariant
 from benchmarks.training import markdown_parts
@@ -97,7 +97,7 @@ def read_variants(path: Path) -> list[TriedVariant]:
 
 def updated(readme: str, section: str) -> str:
     """The README with another text between its markers; ends the program where it lacks them."""
-    return markdown.replaced(readme, BEGIN, END, section, where="results: README.md")
+    return replaced(readme, BEGIN, END, section, where="results: README.md")
 
 
 def readme_section(results: Sequence[BenchmarkResults], variants: Sequence[TriedVariant]) -> str:

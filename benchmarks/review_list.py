@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import invented
-from benchmarks.redaction import with_what_must_go
+from benchmarks.reached import with_what_must_go
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, in_order
 from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.review_words import KnownWords, suspects

@@ -30,7 +30,7 @@ from statistics import fmean
 
 from rich.console import Console
 
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import CORPORA, ROOT
 from benchmarks.other_domain import OtherDomain, other_domain
 from benchmarks.stacking_cases import BEST, CHOOSERS, MEAN, StackingCase, measured
 from benchmarks.stacking_corpora import KNOWN, StackingCorpus, known_corpora
@@ -53,7 +53,7 @@ def main() -> None:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notes", type=Path, nargs="*", help="corpora of one's own, in place of those at hand")
-    parser.add_argument("--corpora", type=Path, default=ROOT.parent / "shared" / "corpora")
+    parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--only", default=",".join((*KNOWN, _OTHER_DOMAIN)), help="names of those at hand")
     parser.add_argument("--folds", default="5", help="one number or several, separated by commas")
     parser.add_argument("--network", choices=("without", "with", "both"), default="without")

@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import partial
@@ -32,9 +32,11 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.checkouts import annotated
+from benchmarks.markdown import replaced
+from benchmarks.measuring import CORPORA, RESULTS, ROOT
 from benchmarks.peers import PEERS, Peer, install
-from benchmarks.throughput_table import OURS, REFERENCE, markdown_of, ratios, table_of, updated
 from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.evaluation.tables import Table, TableRow, percent
 from phistack.ensemble.experiments.speed import Machine, measure_speed
 from phistack.ensemble.tools.numerics import ONE_THREAD, numeric_environment
 from phistack.ensemble.tools.progress import progress
@@ -42,8 +44,8 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus
 from phistack.features.writing import write_json
+from phistack.submodels.registry import SUBMODELS
 
-ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = "phistack.throughput.v1"
 PROTOCOL = (
     "Fresh processes with one thread on one core, in turn; notes per second of processor time, load excluded; "
@@ -56,6 +58,11 @@ ENGINES: Mapping[tuple[str, ...], float] = {
     ("regex", "tbed", "crf", "blstm"): 150.0,
 }
 """Submodels -> the notes per second that are aimed at."""
+OURS = "phistack "
+"""What the names of our engines begin with; their submodels follow."""
+REFERENCE = "presidio"
+"""The tool to which others are compared."""
+BEGIN, END = "<!-- throughput: written by python -m benchmarks.throughput --docs -->", "<!-- /throughput -->"
 
 Measurement = Callable[[], dict[str, Any]]
 
@@ -63,21 +70,19 @@ Measurement = Callable[[], dict[str, Any]]
 def main() -> None:
     """Parse the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpora" / "meddocan" / "dev")
+    parser.add_argument("--corpus", type=Path, default=CORPORA / "meddocan" / "dev")
     parser.add_argument("--model", type=Path, default=ROOT / "meddocan_output" / "engine")
     parser.add_argument("--peers", type=Path, help="folder of the tools' environments; without it they are left out")
     parser.add_argument("--against", type=Path, help="folder of an older checkout of phistack")
     parser.add_argument("--against-model", type=Path, help="an engine that it can read; otherwise that of --model")
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument(
-        "--results", type=Path, default=ROOT / "benchmarks" / "results", help="folder of throughput.json"
-    )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of throughput.json")
     parser.add_argument("--docs", action="store_true", help="write the table into docs/speed.md")
     arguments = parser.parse_args()
     documents = read_corpus(arguments.corpus).documents
     older = Older(arguments.against, arguments.against_model or arguments.model) if arguments.against else None
     results = run(documents, arguments.model, arguments.peers, arguments.repetitions, older)
-    Console(width=120).print(table_of(results))
+    Console(width=140).print(table_of(results).rich())
     for name, reason in results["not measured"].items():
         print(f"throughput: {name} was not measured: {reason}", file=sys.stderr)
     arguments.results.mkdir(parents=True, exist_ok=True)
@@ -85,7 +90,7 @@ def main() -> None:
     write_json(path, results)
     if arguments.docs:
         page = ROOT / "docs" / "speed.md"
-        page.write_text(updated(page.read_text(encoding="utf-8"), markdown_of(results)), encoding="utf-8")
+        page.write_text(updated(page.read_text(encoding="utf-8"), results), encoding="utf-8")
     for line in ratios(results):
         print(line)
 
@@ -221,6 +226,52 @@ def _row(name: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "load seconds": median(run["load seconds"] for run in runs),
         "peak MB": max(run["peak MB"] for run in runs),
     }
+
+
+def table_of(results: Mapping[str, Any]) -> Table:
+    """A row for each tool."""
+    columns = (
+        "tool", "notes/s", "lowest-highest", f"x {REFERENCE}", "aim", "load in s", "peak MB", "found", "F1", "recall",
+    )  # fmt: skip
+    machine, notes = results["machine"]["processor"], results["notes"]
+    size = f"{notes['documents']} notes of {notes['characters'] / notes['documents']:,.0f} characters"
+    title = f"{size}, one core of {machine}; {results['date']}; median of {results['repetitions']}."
+    return Table(columns, [list(map(_cells, results["rows"]))], title)
+
+
+def _cells(row: Mapping[str, Any]) -> TableRow:
+    speed = row["speed"]
+    return (
+        f"{row['name']} {row['version']}".strip(),
+        f"{speed['median']:.0f}",
+        f"{speed['low']:.0f}-{speed['high']:.0f}",
+        f"{row['ratio']:.2f}" if row["ratio"] else "",
+        f"{row['aim']:.0f}" if row["aim"] else "",
+        f"{row['load seconds']:.2f}",
+        f"{row['peak MB']:.0f}",
+        str(row["found"]),
+        *("" if row.get(name) is None else percent(row[name]) for name in ("F1", "recall")),
+    )
+
+
+def updated(page: str, results: Mapping[str, Any]) -> str:
+    """The page with this table between its markers; ends the program where it lacks them."""
+    table = table_of(results)
+    failed = [f"Not measured: {name}, as {reason}." for name, reason in results["not measured"].items()]
+    lines = "\n".join([*table.markdown(), "", table.title, *failed, ""])
+    return replaced(page, BEGIN, END, lines, where="throughput: docs/speed.md")
+
+
+def ratios(results: Mapping[str, Any]) -> Iterator[str]:
+    """How fast each of our engines is beside the reference and the older checkout, as far as these were measured."""
+    speeds = {row["name"]: row["speed"]["median"] for row in results["rows"]}
+    for name in filter(lambda name: name.startswith(OURS), speeds):
+        submodels = name.removeprefix(OURS)
+        rivals = {REFERENCE: REFERENCE, f"{results['older']} {submodels}": results["older"]}
+        found = [f"{speeds[name] / speeds[rival]:.2f} x {shown}" for rival, shown in rivals.items() if rival in speeds]
+        if found:
+            is_full = submodels == "+".join(SUBMODELS)
+            yield f"{'full stack' if is_full else submodels} {', '.join(found)}"
 
 
 if __name__ == "__main__":

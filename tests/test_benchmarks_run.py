@@ -31,7 +31,6 @@ SHORT = {
     "known_identifiers --documents 4": "one typing error",
     "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",
     "own_notes {engine} --on invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
-    "repeated_mentions --model {engine} --corpus {corpora}/meddocan/train": "engine without repeats",
     "results --check": "",
     "review_list {engine} --notes 10": "first rows",
     "throughput --model {engine} --corpus {corpora}/meddocan/dev --repetitions 1 --results {results}": "regex+tbed",
@@ -49,11 +48,10 @@ ELSEWHERE = {
     "origins": "test_origins_benchmark",
     "peers": "test_throughput",
     "stacking": "test_stacking_benchmark",
-    "training_against": "test_training_against",
 }
-"""Those that another test runs; three of them are run by other commands only."""
+"""Those that another test runs; two of them are run by other commands only."""
 
-OWN_TESTS = {"decoding", "language", "safe_words", "tbed"}
+OWN_TESTS = {"language", "safe_words", "tbed"}
 """Those with a test of their own below."""
 
 
@@ -119,17 +117,6 @@ def test_the_language_gate_is_measured_on_every_corpus(
         write_corpus(notes, tmp_path / name, format="brat")
     import_module("benchmarks.language").main(tmp_path)
     assert "court-fr" in capsys.readouterr().out
-
-
-def test_taggers_are_measured_beside_their_peers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tensorflow")
-    pytest.importorskip("pycrfsuite")
-    decoding = import_module("benchmarks.decoding")
-    monkeypatch.setattr(decoding, "_SYNTHETIC_NOTES", 8)
-    run("decoding --notes 2 --repetitions 1", monkeypatch)
-    assert "python-crfsuite" in capsys.readouterr().out
 
 
 def test_lists_of_safe_words_have_no_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

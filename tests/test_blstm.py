@@ -2,11 +2,9 @@
 
 import json
 import logging
-import os
-import subprocess
-import sys
 from copy import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +19,8 @@ from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
+from phistack.submodels.blstm.gradients import FlatBatch
 from phistack.submodels.blstm.inference import emissions_of
-from phistack.submodels.blstm.keras_training import load_keras, padded_batch
 from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, batches_of, blocks_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import NetworkSizes, first_weights
@@ -67,28 +65,6 @@ def test_it_finds_names_it_never_saw(fitted: BlstmSubmodel, unseen: list[Feature
     assert all(candidate.score > 0.5 for candidate in proposals[0] if candidate.chosen)
 
 
-def test_emissions_are_those_of_the_keras_network(
-    fitted: BlstmSubmodel, tables: list[FeatureTable], unseen: list[FeatureTable]
-) -> None:
-    from phistack.submodels.blstm.network import TaggingNetwork
-
-    sizes = NetworkSizes(
-        len(fitted.encoder_.words) + 2, len(fitted.encoder_.characters) + 2, int(fitted.encoder_.offsets[-1]),
-        len(fitted.encoder_.columns), len(fitted.tags_), word=32, channels=fitted.channels, lstm=32,
-    )  # fmt: skip
-    network = TaggingNetwork(sizes)
-    for name, value in fitted.weights_[0].items():
-        network.weights[name].assign(value)
-    spellings = {}
-    notes = [fitted.encoder_.encode(table, spellings) for table in [*tables, *unseen]]
-    characters = fitted.encoder_.spell(spellings)
-    ours = emissions_of(fitted.weights_[:1], notes, characters, blocks_of(fitted.encoder_.columns), window=16)
-    for rows in batches_of(rows_of(notes, window=16), tokens=300):
-        theirs = np.asarray(network.emissions(padded_batch(rows, notes, characters)))
-        for (number, first, last), row in zip(rows, theirs, strict=True):
-            assert np.allclose(ours[number][first:last], row[: last - first], atol=1e-5)
-
-
 def _lstm(inputs: NDArray[np.float32], kernel: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float64]:
     """Hochreiter and Schmidhuber's equations, one row after the other."""
     length, units = inputs.shape[2], kernel.shape[1] // 4
@@ -115,7 +91,7 @@ def _slow_emissions(
     spellings = []
     for word in weights["character"][characters]:
         answers = []
-        for width in sorted(int(name[6:]) for name in weights if name.startswith("kernel") and "_" not in name):
+        for width in (int(name[6:]) for name in weights if name.startswith("kernel") and "_" not in name):
             kernel = weights[f"kernel{width}"].reshape(width * size, -1)
             windows = [word[i : i + width].ravel() @ kernel for i in range(len(word) - width + 1)]
             answers.append(np.max(windows, axis=0) + weights[f"kernel{width}_bias"])
@@ -165,7 +141,7 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most: i
     features = random.integers(0, most, (5, 4), dtype=np.int32)[random.integers(0, 5, 30)]
     bounds = np.array([0, 30], dtype=np.int32)
     blocks = ((3, 0, 1), (2,))
-    reading = NetworkInput.of(
+    reading = NetworkInput(
         [EncodedNote(spellings, spellings, features, bounds, bounds, spellings[:0])], blocks, window=8
     )
     for columns, block in zip(blocks, reading.blocks, strict=True):
@@ -179,34 +155,6 @@ def test_tokens_of_one_value_have_the_same_word_and_columns_of_the_block(most: i
 def test_every_column_is_in_one_block() -> None:
     assert blocks_of(["shape", "key", "line_length", "number", "section"]) == ((0, 3), (1, 4), (2,))
     assert blocks_of(["key"]) == ((), (0,), ())
-
-
-def test_another_backend_of_keras_is_not_used_and_refused_where_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    import keras
-
-    monkeypatch.setenv("KERAS_BACKEND", "jax")
-    load_keras(1)
-    assert os.environ["KERAS_BACKEND"] == "tensorflow"
-    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    with pytest.raises(TrainingError, match="has begun to use Keras on jax; train in a separate process"):
-        load_keras(1)
-
-
-def test_proposing_needs_no_tensorflow(fitted: BlstmSubmodel, tables: list[FeatureTable], tmp_path: Path) -> None:
-    fitted.save(tmp_path)
-    tables[0].space.save(tmp_path / "space")
-    program = (
-        "import sys; from pathlib import Path; from phistack.features.documents import Document; "
-        "from phistack.features.saved_files import SavedFiles; "
-        "from phistack.features.columns.table import FeatureSpace; "
-        "from phistack.submodels.blstm.submodel import BlstmSubmodel; "
-        "files = SavedFiles.of_folder(Path(sys.argv[1])); space = FeatureSpace.load(files.part('space')); "
-        "found = BlstmSubmodel.load(files, space).propose(space.tables([Document('a', 'Patient: Gorse')])); "
-        "print(len(found[0]) > 0, 'tensorflow' in sys.modules, 'keras' in sys.modules)"
-    )
-    root = Path(__file__).parents[1]
-    answer = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=root, capture_output=True, text=True)
-    assert answer.stdout.split() == ["True", "False", "False"], answer.stderr
 
 
 def test_files_are_json_and_arrays_without_objects(fitted: BlstmSubmodel, tmp_path: Path) -> None:
@@ -272,14 +220,23 @@ def test_networks_are_averaged(fitted: BlstmSubmodel, tables: list[FeatureTable]
         np.testing.assert_allclose(both, (first + second) / 2, atol=1e-5)
 
 
-def test_notes_without_phi_and_impossible_settings_are_refused(tables: list[FeatureTable]) -> None:
+def test_notes_without_phi_are_refused(tables: list[FeatureTable]) -> None:
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     for nothing in (bare, []):
         with pytest.raises(TrainingError, match="PHI"):
             BlstmSubmodel().fit(nothing)
-    for wrong in ({"dropout": 1.0}, {"window": 0}, {"kernels": (40,)}):
-        with pytest.raises(SettingsError, match=next(iter(wrong))):
-            BlstmSubmodel(**wrong).fit(tables)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dropout": 1.0}, {"window": 0}, {"kernels": (40,)}, {"decay": 2.0}, {"development": 1.0}, {"patience": 0},
+        {"batch_rows": -1}, {"trainer": "abacus"}, {"optimiser": "sdg"}, {"schedule": "constnt"},
+    ],
+)  # fmt: skip
+def test_impossible_settings_are_refused_by_name(tables: list[FeatureTable], wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        BlstmSubmodel(**wrong).fit(tables)
 
 
 def test_words_are_looked_up_without_case_and_digits_and_rare_ones_are_unknown(tables: list[FeatureTable]) -> None:
@@ -320,10 +277,11 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines:
     assert sorted(row for batch in batches for row in batch) == rows
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(last - first for _, first, last in batch) <= 24
-        begins = padded_batch(batch, [note], np.zeros((1, 1), dtype=np.int32))["begins"]
-        for (_, first, last), marks in zip(batch, begins, strict=True):
+        flat, begin = FlatBatch(batch, [note], np.zeros((1, 1), dtype=np.int32)), 0
+        for _, first, last in batch:
             expected = {first, *(bound for bound in bounds.tolist() if first < bound < last)}
-            assert set((first + np.flatnonzero(marks)).tolist()) == expected
+            assert {first + i - begin for i in flat.sequences.tolist() if begin <= i < begin + last - first} == expected
+            begin += last - first
 
 
 def test_first_weights_come_from_the_seed_alone() -> None:

@@ -8,12 +8,11 @@ import pytest
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.errors import SettingsError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.rows import EncodedNote, batches_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.training import EarlyStopping, EasyRows, NumpyTrainer, f1_of, held_back
+from phistack.submodels.blstm.training import EarlyStopping, EasyRows, Trainer, held_back
 
 UNITS = 3
 TINY: dict[str, Any] = {
@@ -62,12 +61,6 @@ def test_the_network_is_judged_on_notes_that_it_never_read(
     assert only_held and not only_held & {*model.encoder_.words}
 
 
-def test_f1_is_that_of_the_spans(tables: list[FeatureTable]) -> None:
-    assert f1_of(tables, [[] for _ in tables]) == 0.0
-    model = BlstmSubmodel(**TINY).fit(tables)
-    assert 0.0 <= f1_of(tables, model.propose(tables)) <= 1.0
-
-
 def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: list[FeatureTable]) -> None:
     larger = {"epochs": 6, "lstm_size": 32, "word_size": 32, "columns": ("key", "shape", "number", "line_start")}
     model = BlstmSubmodel(**{**TINY, **larger}, crf=False).fit(tables, seed=1)
@@ -91,13 +84,13 @@ def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: l
 
 def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, tables: list[FeatureTable]) -> None:
     rates: list[float] = []
-    step = NumpyTrainer.step
+    step = Trainer.step
 
-    def watched(trainer: NumpyTrainer, *given: Any, rate: float, kept: float) -> Any:
+    def watched(trainer: Trainer, *given: Any, rate: float, kept: float) -> Any:
         rates.append(rate)
         return step(trainer, *given, rate=rate, kept=kept)
 
-    monkeypatch.setattr(NumpyTrainer, "step", watched)
+    monkeypatch.setattr(Trainer, "step", watched)
     BlstmSubmodel(**{**TINY, "epochs": 3}, schedule="constant", decay=0.5).fit(tables)
     assert list(dict.fromkeys(rates)) == pytest.approx([0.02, 0.01, 0.005])
 
@@ -105,12 +98,6 @@ def test_the_rate_decays_from_epoch_to_epoch(monkeypatch: pytest.MonkeyPatch, ta
 def test_a_batch_has_so_many_rows() -> None:
     rows = [(0, 0, n) for n in (5, 1, 3, 2, 8)]
     assert list(map(len, batches_of(rows, tokens=4, at_once=2))) == [2, 2, 1]
-
-
-@pytest.mark.parametrize("wrong", [{"decay": 2.0}, {"development": 1.0}, {"patience": 0}, {"batch_rows": -1}])
-def test_what_cannot_be_is_refused(tables: list[FeatureTable], wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        BlstmSubmodel(**TINY, **wrong).fit(tables)
 
 
 def note_of(lengths: list[int]) -> EncodedNote:

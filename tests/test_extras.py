@@ -10,7 +10,7 @@ from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import errors
 from phistack.features.errors import MissingResourceError
 from phistack.features.formats.parquet_table import arrow
-from phistack.submodels.blstm.keras_training import load_keras
+from phistack.submodels.blstm.tensorflow_reading import load_tensorflow
 
 
 def begun() -> None:
@@ -21,7 +21,7 @@ def begun() -> None:
     ("use", "message"),
     [
         (lambda _: arrow(), r"Parquet needs pyarrow; install it with: pip install '\.\[parquet\]' in the folder"),
-        (lambda _: load_keras(1), r"trainer `tensorflow` needs tensorflow; .* '\.\[tensorflow\]"),
+        (lambda _: load_tensorflow(1), r"trainer `tensorflow` needs tensorflow; .* '\.\[tensorflow\]"),
         (lambda out: write_results(out, begun), r"picture of an experiment needs matplotlib; .* '\.\[pictures\]"),
         (lambda _: learn_vectors([]), r"learning word vectors needs gensim; .* '\.\[vectors\]"),
     ],

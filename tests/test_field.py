@@ -7,7 +7,7 @@ import pytest
 import benchmarks.field as field
 from benchmarks.field import Notes, corpora
 from benchmarks.measuring import ROOT
-from benchmarks.peers import PEERS, Peer
+from benchmarks.peers import Peer
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 
@@ -64,11 +64,6 @@ def test_a_tool_that_cannot_run_is_reported_and_the_others_go_on(
     shown = capsys.readouterr()
     assert "stella was not measured on invented: OSError" in shown.err
     assert "philter" in shown.out and "stella" not in shown.out and "deduce" not in shown.out
-
-
-def test_tools_claim_known_categories() -> None:
-    categories = {"NAME", "AGE", "DATE", "LOCATION", "CONTACT", "ID"}
-    assert all(peer.claims and peer.claims <= categories and peer.languages for peer in PEERS)
 
 
 def test_the_page_has_the_markers() -> None:

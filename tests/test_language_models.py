@@ -26,9 +26,7 @@ from phistack.features.formats import write_corpus
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.character_training import LanguageModelPlan, perplexity, train_models
 from phistack.submodels.blstm.inference import states_in
-from phistack.submodels.blstm.keras_training import padded_batch
 from phistack.submodels.blstm.lstm import BidirectionalLstm
-from phistack.submodels.blstm.rows import batches_of, rows_of
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.chain.crf import Lines
 
@@ -65,7 +63,7 @@ def test_a_token_has_the_state_after_its_last_character_and_the_one_before_its_f
     starts, ends = table.offsets
     for a, b in pairwise(table.sentences.tolist()):
         ids = MODELS.ids(table.document.text[starts[a] : ends[b - 1]])
-        run = BidirectionalLstm.run(MODELS.weights["word"][ids], Lines.of(None, len(ids)), MODELS.weights)
+        run = BidirectionalLstm(MODELS.weights["word"][ids], Lines.of(None, len(ids)), MODELS.weights)
         for token in range(a, b):
             ahead = run.output[1 + ends[token] - 1 - starts[a], : MODELS.units]
             back = run.output[1 + starts[token] - starts[a], MODELS.units :]
@@ -175,22 +173,6 @@ def test_the_lstm_reads_states_beside_words(model: BlstmSubmodel) -> None:
     assert model.weights_[0]["forward"].shape == (4 + 12 + 6, 4 * 6)
 
 
-def test_annotating_reads_them_as_training_does(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:
-    from phistack.submodels.blstm.network import TaggingNetwork
-
-    network = TaggingNetwork(model._sizes())
-    for name, value in model.weights_[0].items():
-        network.weights[name].assign(value)
-    spellings: dict[str, int] = {}
-    encoded = model._encoded(tables[:3], spellings)
-    characters = model.encoder_.spell(spellings)
-    found = model.emissions(tables[:3])
-    for rows in batches_of(rows_of(encoded, window=64), tokens=300):
-        theirs = np.asarray(network.emissions(padded_batch(rows, encoded, characters)))
-        for (number, first, last), row in zip(rows, theirs, strict=True):
-            np.testing.assert_allclose(found[number][first:last], row[: last - first], atol=1e-5)
-
-
 def test_some_lines_are_read_as_in_the_whole_note(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:
     lines = [np.arange(len(line_bounds(table)) - 1) % 3 == 0 for table in tables]
     found = model.propose_in(tables, lines)
@@ -219,11 +201,6 @@ def test_training_ends_where_the_rate_has_fallen_below_the_least(tables: list[Fe
     )
     for name, values in one.weights_[0].items():
         np.testing.assert_array_equal(ended.weights_[0][name], values)
-
-
-def test_an_unknown_optimiser_is_refused(tables: list[FeatureTable]) -> None:
-    with pytest.raises(SettingsError, match="no optimiser of the BLSTM-CNN-CRF named sdg"):
-        BlstmSubmodel(optimiser="sdg").fit(tables)
 
 
 def test_replaced_mentions_bring_their_states(tables: list[FeatureTable]) -> None:

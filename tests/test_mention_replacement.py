@@ -34,7 +34,7 @@ def _mentions(documents: Any, columns: Any = COLUMNS) -> Any:
     encoder, spellings = Encoder.of(tables, columns), {}
     notes = [encoder.encode(table, spellings, TAGS, scheme="BIOES") for table in tables]
     spans = [decode(table.tags(scheme="BIOES"), scheme="BIOES") for table in tables]
-    return Mentions.of(notes, spans, columns), list(spellings)
+    return Mentions(notes, spans, columns), list(spellings)
 
 
 def _spans(note: Any) -> Any:

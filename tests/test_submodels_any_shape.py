@@ -1,7 +1,6 @@
 """Every registered submodel learns from notes of any shape, and proposes for notes of any other."""
 
 import logging
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,19 +30,6 @@ QUICK = {
 OTHER_TEXTS = ("", "\n", "Gorse", "Dr. Gorse on 05/12/2019.", "\r\n\u3000\tDr.\u00a0Alder", "ok " * 2000, "." * 500)
 
 
-@pytest.fixture
-def step_by_step(shape: str) -> Iterator[None]:
-    """TensorFlow runs what Python says, and makes no graph of it, which would take longer than the few steps.
-
-    The graphs for odd shapes are those of the trainings in two processes. A long line is quicker in a graph.
-    """
-    import tensorflow as tf
-
-    tf.config.run_functions_eagerly(shape != "a line of 5,000 tokens")
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 def check(document: Document, candidates: list[Candidate], labels: set[str], name: str) -> None:
     """What holds for candidates of any note."""
     for candidate in candidates:
@@ -61,7 +47,6 @@ def program(monkeypatch: pytest.MonkeyPatch) -> None:
     deduce_stand_in.install(monkeypatch)
 
 
-@pytest.mark.usefixtures("step_by_step")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS.names)
 def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(

@@ -21,29 +21,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.faults.by_engines import KNOWN_TO_BE_LEFT, disguised, mixtures
 from benchmarks.faults.commands import CASES, wrong_commands
-from benchmarks.faults.disguises import KNOWN_TO_BE_LEFT, disguised
 from benchmarks.faults.inputs import read_mutated
-from benchmarks.faults.kills import Losses, kill_runs, kill_workers
-from benchmarks.faults.languages import mixtures
+from benchmarks.faults.kills import Losses, huge_note, kill_runs, kill_workers
 from benchmarks.faults.spellings import LISTED, MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
-from benchmarks.faults.texts import huge_note
 from benchmarks.growth import TEXTS, growth_of_texts
-from benchmarks.markdown import head, row
 
 _MOST_GROWTH = 1.1
+_SIGNS = {f"{len(SIGNS)} separators": SIGNS, f"{len(MARKUPS)} markups": MARKUPS}
 
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A line of the table; `wrong` says whether it is what must not be."""
-
-    attack: str
-    found: str
-    wrong: bool
+Result = tuple[str, str, bool]
+"""A line of the table: the attack, what came of it, and whether that must not be."""
 
 
 def main() -> None:
@@ -62,12 +53,12 @@ def main() -> None:
         if engine.suffix == ".zip":
             shutil.unpack_archive(engine, Path(folder) / "unpacked")
             engine = Path(folder) / "unpacked"
-        print("\n".join(head("attack", "what came of it", "")))
-        results = []
-        for result in _attacks(arguments, engine.resolve(), Path(folder)):
-            print(row(result.attack, result.found, "WRONG" if result.wrong else "as it must be"), flush=True)
-            results.append(result)
-    sys.exit(any(result.wrong for result in results))
+        print("| attack | what came of it |  |\n|---|---|---|")
+        is_wrong = False
+        for attack, found, wrong in _attacks(arguments, engine.resolve(), Path(folder)):
+            print(f"| {attack} | {found} | {'WRONG' if wrong else 'as it must be'} |", flush=True)
+            is_wrong |= wrong
+    sys.exit(is_wrong)
 
 
 def _small_engine(folder: Path) -> Path:
@@ -93,41 +84,30 @@ def _attacks(arguments: argparse.Namespace, engine: Path, folder: Path) -> Itera
     if arguments.texts:
         yield from _texts(engine, arguments.texts)
         yield _huge(engine, folder)
-    if arguments.mixtures:
-        yield from _mixtures(arguments.mixtures)
+    for form, n, left in mixtures(arguments.mixtures) if arguments.mixtures else ():
+        yield f"passages in other languages, {form}", f"{left} of {n} came out in clear", bool(left)
     if arguments.commands:
         wrong = list(wrong_commands())
         facts = f"{len(wrong)} came out otherwise" + "".join(f"; {case}" for case in wrong)
-        yield Result(f"{len(CASES)} commands that failed before", facts, bool(wrong))
-    yield from _disguises()
-    yield from _spellings()
+        yield f"{len(CASES)} commands that failed before", facts, bool(wrong)
+    for name, signs in _SIGNS.items():
+        for place, n, cases in disguised(signs):
+            facts = f"{len(cases)} of {n} in clear" + "".join(f"; {case}" for case in cases[:5])
+            yield f"{name}, {place} of identifiers, by engine", facts, not KNOWN_TO_BE_LEFT.issuperset(cases)
+    yield from _by_roster_or_list()
 
 
-def _mixtures(n_notes: int) -> Iterator[Result]:
-    for found in mixtures(n_notes):
-        facts = f"{found.in_clear} of {found.n} came out in clear"
-        yield Result(f"passages in other languages, {found.form}", facts, bool(found.in_clear))
-
-
-def _disguises() -> Iterator[Result]:
-    for what, signs in ((f"{len(SIGNS)} separators", SIGNS), (f"{len(MARKUPS)} markups", MARKUPS)):
-        for found in disguised(signs):
-            facts = f"{len(found.in_clear)} of {found.n} in clear" + "".join(f"; {case}" for case in found.in_clear[:5])
-            is_new = not KNOWN_TO_BE_LEFT.issuperset(found.in_clear)
-            yield Result(f"{what}, {found.place} of identifiers, by engine", facts, is_new)
-
-
-def _spellings() -> Iterator[Result]:
-    for name, signs in (("separators", SIGNS), ("markups", MARKUPS)):
+def _by_roster_or_list() -> Iterator[Result]:
+    for name, signs in _SIGNS.items():
         cases = list(cases_of(signs))
-        yield _left(f"{len(signs)} {name} in {len(cases)} identifiers, by roster", in_clear(cases))
+        yield _left(f"{name} in {len(cases)} identifiers, by roster", in_clear(cases))
     cases = list(spelt_cases())
     yield _left(f"{len(cases)} other spellings of names, by roster", in_clear(cases))
     yield _left(f"{len(LISTED)} phrases of a list", unlisted())
 
 
 def _left(attack: str, left: list[str]) -> Result:
-    return Result(attack, f"{len(left)} in clear", bool(left))
+    return attack, f"{len(left)} in clear", bool(left)
 
 
 def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, kills: int) -> Result:
@@ -136,21 +116,20 @@ def _killed(of: str, attack: Callable[..., Losses], engine: Path, folder: Path, 
     losses = attack(engine, work, kills=kills)
     wrong = bool(losses.lost or losses.held_back or losses.differing)
     stopped = f" ({losses.stopped} resumed after an error)" if losses.stopped else ""
-    return Result(
-        f"{losses.kills} kills of {of}",
+    found = (
         f"{losses.runs} runs came to their end{stopped}; {losses.lost} notes lost, {losses.held_back} held back, "
-        f"{losses.differing} outputs differ",
-        wrong,
+        f"{losses.differing} outputs differ"
     )
+    return f"{losses.kills} kills of {of}", found, wrong
 
 
 def _inputs(engine: Path, n_inputs: int, jobs: int) -> Iterator[Result]:
     tally, found = read_mutated(engine, n_inputs, jobs=jobs)
     wrong = [what for what in ("foreign", "canary", "hang") if tally[what]]
     facts = ", ".join(f"{tally[what]:,} {what}" for what in ("read", "refused", "foreign", "canary", "hang"))
-    yield Result(f"{n_inputs:,} mutated inputs", facts, bool(wrong))
+    yield f"{n_inputs:,} mutated inputs", facts, bool(wrong)
     for line in found[:20]:
-        yield Result("", line, True)
+        yield "", line, True
 
 
 def _texts(engine: Path, longest: int) -> Iterator[Result]:
@@ -158,15 +137,15 @@ def _texts(engine: Path, longest: int) -> Iterator[Result]:
 
     for grown in growth_of_texts(load_bundle(engine), TEXTS, longest // 10, longest):
         found = f"{grown.short:.2f} s and {grown.long:.2f} s: {grown.times * grown.ratio:.1f} times"
-        yield Result(f"{grown.name}, {longest // 1000} kB for {longest // 10_000}", found, grown.ratio > _MOST_GROWTH)
+        yield f"{grown.name}, {longest // 1000} kB for {longest // 10_000}", found, grown.ratio > _MOST_GROWTH
 
 
 def _huge(engine: Path, folder: Path) -> Result:
     work = folder / "huge"
     work.mkdir()
-    found = huge_note(engine, work)
-    facts = f"{found.held_back} held back, {found.written} written, {found.seconds:.0f} s"
-    return Result("a note of 20 MB beside five others", facts, (found.held_back, found.written) != (1, 5))
+    held_back, written, seconds = huge_note(engine, work)
+    facts = f"{held_back} held back, {written} written, {seconds:.0f} s"
+    return "a note of 20 MB beside five others", facts, (held_back, written) != (1, 5)
 
 
 if __name__ == "__main__":

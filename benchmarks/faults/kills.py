@@ -1,9 +1,10 @@
-"""Batch runs whose processes are killed at random moments, and what is left of their notes.
+"""Batch runs whose processes are killed at random moments, and runs over a note of 20 MB: what is left of their notes.
 
     losses = kill_runs(Path("engine"), Path("work"), kills=100)         the run itself, which the same command resumes
     losses = kill_workers(Path("engine"), Path("work"), kills=100)      its workers, while it goes on
+    huge_note(Path("engine"), Path("work"))                             (1, 5, seconds): held back, written, how long
 
-Every run must end with the bytes of an undisturbed one and with no note held back.
+Every run that is killed must end with the bytes of an undisturbed one and with no note held back.
 """
 
 from __future__ import annotations
@@ -112,11 +113,9 @@ class _Case:
 
     def start(self) -> subprocess.Popen[bytes]:
         """The command, in two worker processes."""
-        command = [sys.executable, "-m", "phistack.ensemble.command_line.app", "deidentify", self.notes, self.out]
-        options = ["--model", self.engine, "--jobs", "2", "--policy", "tag"]
-        options += ["--column", "id=keep", "--column", "group=keep"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen([*map(str, [*command, *options])], **quiet)  # type: ignore[call-overload,no-any-return]
+        kept = ("--column", "id=keep", "--column", "group=keep")
+        given = ("--model", self.engine, "--jobs", 2, "--policy", "tag", *kept)
+        return _phistack("deidentify", self.notes, self.out, *given)
 
     def finish(self, losses: Losses) -> None:
         """Let a run that was disturbed last come to its end."""
@@ -141,6 +140,33 @@ class _Case:
         """Remove the output and the reports."""
         self.out.unlink()
         shutil.rmtree(self.out.with_name(self.out.name + ".run"))
+
+
+def huge_note(
+    engine: Path, work: Path, *, characters: int = 20_000_000, timeout: float = 0.2
+) -> tuple[int, int, float]:
+    """De-identify five small notes and a huge one in one line.
+
+    :param work: an empty folder.
+    :param timeout: seconds for each 100,000 characters of a note, too few for the huge one.
+    :returns: how many notes were held back and written, and the seconds of the whole run, by the clock.
+    """
+    notes = work / "notes"
+    notes.mkdir()
+    for i in range(5):
+        (notes / f"{i}.txt").write_text(f"Seen by Dr. Anselm Birchwood on March {i + 1}rd, 2021.\n")
+    (notes / "huge.txt").write_text("[1-(" * (characters // 4))
+    begin = time.monotonic()
+    _phistack("deidentify", notes, work / "out", "--model", engine, "--timeout", timeout, "--jobs", 2).wait()
+    seconds = time.monotonic() - begin
+    summary = json.loads((work / "out.run" / "summary.json").read_text())
+    return summary["quarantined"], len(list((work / "out").glob("*.txt"))), seconds
+
+
+def _phistack(*arguments: object) -> subprocess.Popen[bytes]:
+    """A command of phistack that begins in a process of its own, and prints nothing."""
+    command = [sys.executable, "-m", "phistack.ensemble.command_line.app", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -23,8 +23,7 @@ from rich.console import Console
 from benchmarks.hospital_notes.noise import NOISE
 from benchmarks.hospital_notes.notes import HospitalNote, inside, invented
 from benchmarks.hospital_notes.templates import LANGUAGES
-from benchmarks.reached import Tally, table_of
-from benchmarks.redaction import Stretch, changed_stretches, with_what_must_go
+from benchmarks.reached import Tally, changed_stretches, table_of, with_what_must_go
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
@@ -32,7 +31,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.options import RECALLS
 from phistack.ensemble.stacking.thresholds import BALANCED
 from phistack.features.documents import Span
-from phistack.features.ranges import ranges_of, touching
+from phistack.features.ranges import Range, ranges_of, touching
 
 _POLICY = Policy.named("safe-harbor")
 _FEWEST = 30
@@ -75,7 +74,7 @@ def what_must_go(notes: Sequence[HospitalNote], engine: Engine) -> list[tuple[Sp
 
 
 def counted(
-    notes: Sequence[HospitalNote], must_go: Sequence[Sequence[Span]], stretches: Sequence[Sequence[Stretch]]
+    notes: Sequence[HospitalNote], must_go: Sequence[Sequence[Span]], stretches: Sequence[Sequence[Range]]
 ) -> Tally:
     """Count by kind of note, kind of identifier, noise and origin of name."""
     origins = Counter(mention.origin for note in notes for mention in note.mentions if mention.origin)
@@ -93,7 +92,7 @@ def counted(
 
 
 def _errors(
-    notes: Sequence[HospitalNote], must_go: Sequence[Sequence[Span]], stretches: Sequence[Sequence[Stretch]]
+    notes: Sequence[HospitalNote], must_go: Sequence[Sequence[Span]], stretches: Sequence[Sequence[Range]]
 ) -> Iterator[tuple[str, ...]]:
     yield "what", "note", "kind", "noise", "identifier", "origin", "line"
     for note, wanted, changed in zip(notes, must_go, stretches, strict=True):

@@ -77,16 +77,11 @@ class _Edit(NamedTuple):
         return span.start < self.end and self.start < span.end
 
 
-def egofication_languages() -> tuple[str, ...]:
-    """The languages that there are words for, as ISO 639-1 codes."""
-    return tuple(_tables())
-
-
 def egofied(document: Document, subject: Subject, language: str) -> Document:
     """A biography in the first person.
 
     :param document: with or without spans; what would change a part of a span only stays as it is.
-    :param language: one of `egofication_languages`.
+    :param language: `nl` or `en`.
     :raises SettingsError: for another language.
     """
     if language not in _tables():

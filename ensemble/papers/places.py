@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any
 
-from phistack.ensemble.evaluation.tables import TableRow
+from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.ensemble.experiments.cases import Place, places_of
 from phistack.ensemble.experiments.parts import Answers
 from phistack.ensemble.papers.options import PaperOptions
-from phistack.ensemble.papers.run import FilledTable, PaperRun, section
+from phistack.ensemble.papers.run import PaperRun, section
 from phistack.features.documents import Corpus, Span
 from phistack.features.shown import shown_id
 
@@ -27,10 +27,12 @@ _ENSEMBLE, _GOLD, _PLACE, _TEXT = "ensemble", "gold", "place", "text"
 _CONTEXT = 30
 _DIFFERING = {"precision": "P", "recall": "R", "f1": "F1"}
 
+Filled = tuple[Table, list[dict[str, Any]]]
+"""A table without its title, and its rows as JSON can hold them."""
 _SpanOfNote = tuple[str, Span]
 
 
-def of_places(declared: Mapping[str, Any], run: PaperRun, options: PaperOptions) -> FilledTable:
+def of_places(declared: Mapping[str, Any], run: PaperRun, options: PaperOptions) -> Filled:
     """The places as a table; without text unless it is asked for."""
     systems = {name: run.answers[name,] for name in run.members} | {_ENSEMBLE: run.answers[run.members]}
     wanted = [place for place in places_of(run.test.documents, systems) if _is_wanted(place, declared, run, options)]
@@ -51,8 +53,9 @@ def of_places(declared: Mapping[str, Any], run: PaperRun, options: PaperOptions)
         return _labels(place.gold if column == _GOLD else place.said[column], place.gold)
 
     cells: list[TableRow] = [tuple(cell(place, column) for column in columns) for place in listed]
-    notes = [f"The first {most} of each type, {len(listed)} of {len(wanted)}."] if len(listed) < len(wanted) else []
-    return FilledTable(tuple(columns.values()), [cells], [place.to_dict() for place in listed], notes, len(columns))
+    note = f"The first {most} of each type, {len(listed)} of {len(wanted)}." if len(listed) < len(wanted) else ""
+    table = Table(tuple(columns.values()), [cells], note=note, n_texts=len(columns))
+    return table, [place.to_dict() for place in listed]
 
 
 def _is_wanted(place: Place, declared: Mapping[str, Any], run: PaperRun, options: PaperOptions) -> bool:
@@ -76,7 +79,7 @@ def _in_context(place: Place, text: str) -> str:
     return " ".join(f"{before}[{text[place.start : place.end]}]".split())
 
 
-def found_alone(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
+def found_alone(declared: Mapping[str, Any], run: PaperRun) -> Filled:
     """How many right and wrong spans one method alone finds, how many of them the ensemble keeps, and by category."""
     gold = run.test
     spans = {name: _spans(gold, run.answers[tuple(ours)]) for name, ours in declared["methods"].items()}
@@ -98,14 +101,14 @@ def found_alone(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
             cells.append((name, *map(str, [*counts, *figures.get(name, [""] * 4)])))
         sections.append(section(category or "all categories", cells, 9))
     columns = ("right", "wrong", "right, kept", "wrong, kept")
-    return FilledTable(("method", *columns, *(f"paper, {column}" for column in columns)), sections, rows)
+    return Table(("method", *columns, *(f"paper, {column}" for column in columns)), sections), rows
 
 
 def _spans(corpus: Corpus, answers: Answers) -> set[_SpanOfNote]:
     return {(document.id, span) for document, found in zip(corpus.documents, answers, strict=True) for span in found}
 
 
-def of_differences(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
+def of_differences(declared: Mapping[str, Any], run: PaperRun) -> Filled:
     """By how much methods differ in precision, recall and F1, with p; beside it whether those of the paper do."""
     pairs = {row["name"]: ("+".join(row["of"]), "+".join(row["less"])) for row in declared["rows"]}
     found = run.systems.differences(pairs.values(), [*_DIFFERING])
@@ -117,4 +120,4 @@ def of_differences(declared: Mapping[str, Any], run: PaperRun) -> FilledTable:
         rows.append({"model": row["name"], "ours": figures, "paper": row["paper"]})
         cells.append((row["name"], *(f"{100 * d.gap.value:+.2f}, p {d.p:.4f}" for d in ours.values()), *row["paper"]))
     shown = tuple(_DIFFERING.values())
-    return FilledTable(("", *shown, *(f"paper, {measure}" for measure in shown)), [cells], rows)
+    return Table(("", *shown, *(f"paper, {measure}" for measure in shown)), [cells]), rows

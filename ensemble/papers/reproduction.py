@@ -24,6 +24,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,8 @@ from phistack.ensemble.evaluation.systems import mean_figures, mean_table
 from phistack.ensemble.evaluation.tables import Table, escaped
 from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
 from phistack.ensemble.experiments.parts import over_seeds, seeded
+from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
 from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.papers.method_picture import method_picture
 from phistack.ensemble.papers.options import DEFAULT, PAPERS, PUBLISHED, PaperOptions
 from phistack.ensemble.papers.plan import STACKING, PaperPlan
 from phistack.ensemble.papers.run import missing_parts
@@ -60,6 +61,10 @@ _ADDED = (
     "text, that is scored."
 )
 _OFF_TOKENS = "{share:.2%} of the PHI of the training notes begin or end within a token ({paper} in the paper)."
+
+_STYLES = (("#009E73", "^"), ("#E69F00", "s"), ("#D55E00", "D"), (BLUE, "o"), (GREY, "v"))
+_APART = 0.16
+"""How far the dots of a category are from each other in a picture; categories are 1 apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ def reproduce(
         here,
         f"Scored by exact start, end and type, seed {settings.seed}.",
         (_STACKED if plan.stacks else _FOLDS if plan.has_folds else "").format(unsplit=unsplit, folds=folds),
-        *(f"{name}: {part}." for name, parts in missing_parts(plan.settings).items() for part in parts),
+        *(f"{name}: {part}." for name, part in missing_parts(plan.settings).items()),
         *(
             _ADDED.format(number=n, notes=len(corpus), folds=folds, learned=_n_apart(corpus, test))
             for n, corpus in enumerate(added, 1)
@@ -255,9 +260,32 @@ def _draw(folder: Path, found: Reproduction) -> None:
         _LOG.warning("without matplotlib the figures are written as tables only: %s", how_to_install("pictures"))
         return
     for table in drawn:
-        method_picture(table.table.title, str(table.number), table.rows, folder, apart=table.apart or ())
+        _draw_methods(table, folder)
     for number, curve in found.curves.items():
         curve.draw(folder, name=f"figure-{number}")
+
+
+def _draw_methods(table: PaperTable, folder: Path) -> None:
+    """F1 of each method by category as dots, as figure 4 of Liu 2017; much lower categories are in a panel apart."""
+    rows, apart = table.rows, table.apart or ()
+    panels = [[row for row in rows if (row["category"] in apart) == is_apart] for is_apart in (False, True)]
+    panels = list(filter(None, panels))
+    widths, methods = list(map(len, panels)), list(rows[0]["ours"])
+    with picture(folder, str(table.number), table.table.title, size=(2.0 + 0.9 * sum(widths), 3.4)) as figure:
+        all_axes = figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)[0]
+        for axes, panel in zip(all_axes, panels, strict=True):
+            for number, (method, (colour, marker)) in enumerate(zip(methods, cycle(_STYLES), strict=False)):
+                shift = _APART * (number - (len(methods) - 1) / 2)
+                dots = {n + shift: 100 * r["ours"][method][0] for n, r in enumerate(panel) if r["ours"][method]}
+                axes.plot([*dots], [*dots.values()], marker, color=colour, markersize=6, label=method)
+            axes.set_xticks(range(len(panel)), [row["category"] for row in panel], fontsize=7)
+            axes.set_xlim(-0.6, len(panel) - 0.4)
+            axes.grid(axis="y", color=PALE, linewidth=0.6)
+            axes.set_axisbelow(True)
+            axes.tick_params(axis="x", length=0)
+        all_axes[0].set_ylabel("F1 in percent, strict")
+        handles, names = all_axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
 
 
 def _svg(path: Path) -> str:

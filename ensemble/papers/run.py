@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from phistack.ensemble.evaluation import Report, Score, criterion_named, evaluate
 from phistack.ensemble.evaluation.measures import f_score, precision, recall
@@ -52,10 +52,10 @@ def is_missing(given: Mapping[str, Any]) -> bool:
     return given.get(KIND) == "deduce_program" and find_spec("deduce") is None
 
 
-def missing_parts(settings: EngineSettings) -> dict[str, tuple[str, ...]]:
-    """Submodel -> what its settings leave out of the paper's, in words; nothing for one that has all."""
+def missing_parts(settings: EngineSettings) -> dict[str, str]:
+    """Submodel -> what its settings leave out of the paper's, in words; without those that have all."""
     found = {name: _without(new_submodel(name, given), settings.features) for name, given in settings.submodels.items()}
-    return {name: (part,) for name, part in found.items() if part}
+    return {name: part for name, part in found.items() if part}
 
 
 def _without(model: Submodel, features: FeatureSettings) -> str:
@@ -68,7 +68,8 @@ def _without(model: Submodel, features: FeatureSettings) -> str:
         parts.append("word vectors")
     is_counted = dropped and isinstance(model, CrfSubmodel | TbedSubmodel)
     count = f" ({len(dropped)} of {len(read)} templates)" if is_counted else ""
-    return f"without {_in_words(parts)}{count}" if parts else ""
+    *most, last = parts or [""]
+    return f"without {', '.join(most)}{' and ' * bool(most)}{last}{count}" if parts else ""
 
 
 def _templates(model: Submodel) -> Iterable[Iterable[str]]:
@@ -80,26 +81,6 @@ def _templates(model: Submodel) -> Iterable[Iterable[str]]:
     if isinstance(model, BlstmSubmodel):
         return ([column] for column in model.columns)
     return [["ner"]] if isinstance(model, EntitySubmodel) else []
-
-
-def _in_words(parts: Sequence[str]) -> str:
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-class FilledTable(NamedTuple):
-    """What a table consists of.
-
-    :ivar rows: as JSON can hold them.
-    :ivar notes: what is said below it.
-    :ivar n_texts: how many columns from the left hold words.
-    """
-
-    columns: Sequence[str]
-    sections: Sequence[Sequence[TableRow]]
-    rows: list[dict[str, Any]]
-    notes: Sequence[str] = ()
-    n_texts: int = 1
 
 
 def section(name: str, rows: Iterable[TableRow], width: int) -> list[TableRow]:
@@ -148,7 +129,7 @@ class PaperRun:
     def lacking(self, row: Members) -> tuple[str, ...]:
         """What the paper's system has and the submodels of a row have not, in words."""
         parts = missing_parts(self.settings)
-        return tuple(dict.fromkeys(part for name in row for part in parts.get(name, ())))
+        return tuple(dict.fromkeys(parts[name] for name in row if name in parts))
 
     @property
     def systems(self) -> Systems:

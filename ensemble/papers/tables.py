@@ -25,13 +25,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
 from phistack.ensemble.papers.options import DEFAULT, PaperOptions
-from phistack.ensemble.papers.places import found_alone, of_differences, of_places
-from phistack.ensemble.papers.run import MEASURES, FilledTable, PaperRun, section
+from phistack.ensemble.papers.places import Filled, found_alone, of_differences, of_places
+from phistack.ensemble.papers.run import MEASURES, PaperRun, section
 from phistack.features.documents import Corpus
 from phistack.features.errors import how_to_install
 from phistack.submodels.base import new_submodel
@@ -58,7 +59,7 @@ class _Figure(NamedTuple):
         return [f"{100 * self.values[m]:+.2f}" if m == _CHANGE else percent(self.values[m]) for m in measures]
 
 
-def of_figures(declared: Declared, run: PaperRun) -> FilledTable:
+def _figures(declared: Declared, run: PaperRun) -> Filled:
     """The figures of each row and column, as the paper declares them."""
     measures, given = declared.get("measures", MEASURES), _rows(declared, run)
     has_paper = any(row.get("paper") for row in given)
@@ -99,7 +100,8 @@ def of_figures(declared: Declared, run: PaperRun) -> FilledTable:
         | ({"lacking": lacking} if lacking else {})
         for row, figures, lacking in zip(given, found, by_row, strict=True)
     ]
-    return FilledTable(header, sections, rows, [f"({letter}) {reason}." for reason, letter in letters.items()])
+    note = " ".join(f"({letter}) {reason}." for reason, letter in letters.items())
+    return Table(header, sections, note=note), rows
 
 
 def _rows(declared: Declared, run: PaperRun) -> list[Declared]:
@@ -173,13 +175,12 @@ class PaperTable(NamedTuple):
 def filled(declared: Declared, run: PaperRun, options: PaperOptions = DEFAULT) -> PaperTable:
     """A table as the paper declares it, with our figures."""
     number, kind = declared["number"], declared.get("kind", "figures")
-    made = of_places(declared, run, options) if kind == "places" else _KINDS[kind](declared, run)
+    table, rows = of_places(declared, run, options) if kind == "places" else _KINDS[kind](declared, run)
     title = f"Table {number}: {declared['title']}" if isinstance(number, int) else declared["title"]
-    table = Table(made.columns, made.sections, title, " ".join(made.notes), n_texts=made.n_texts)
-    return PaperTable(number, table, made.rows, declared.get("apart"))
+    return PaperTable(number, replace(table, title=title), rows, declared.get("apart"))
 
 
-def _counts(declared: Declared, run: PaperRun) -> FilledTable:
+def _counts(declared: Declared, run: PaperRun) -> Filled:
     """How many PHI of each type or category the corpora have; those that HIPAA lists have a star in a list of types."""
     labels, figures, what = run.training.label_set, declared["figures"], ONE_OF[declared["by"]]
     added = {f"added {n}": own.added for n, own in enumerate(run.with_added, 1) if own.added is not None}
@@ -211,7 +212,7 @@ def _counts(declared: Declared, run: PaperRun) -> FilledTable:
     total = ("Total", *[""] * (n_texts - 1), *(str(own.total()) for own in counts.values()), *map(str, of_paper))
     sections = [section(name, of_group, len(total)) if name else of_group for name, of_group in groups.items()]
     header = (*[c for c in rows[0] if c != "paper"], *(f"paper, {part}" for part in parts))
-    return FilledTable(header, [*sections, [total]], rows, n_texts=n_texts)
+    return Table(header, [*sections, [total]], n_texts=n_texts), rows
 
 
 def _count(corpus: Corpus, what: str) -> Counter[str]:
@@ -219,11 +220,11 @@ def _count(corpus: Corpus, what: str) -> Counter[str]:
     return Counter(labels if what == "type" else map(corpus.label_set.category, labels))
 
 
-def _facts(declared: Declared, run: PaperRun) -> FilledTable:
+def _facts(declared: Declared, run: PaperRun) -> Filled:
     """Settings and numbers beside those of the paper."""
     rows = [{"name": row["name"], "ours": _fact(row, run), "paper": row["paper"]} for row in declared["rows"]]
     cells: list[TableRow] = [(row["name"], row["ours"], row["paper"]) for row in rows]
-    return FilledTable(("", "here", "paper"), [cells], rows, n_texts=1)
+    return Table(("", "here", "paper"), [cells]), rows
 
 
 def _fact(row: Declared, run: PaperRun) -> str:
@@ -241,8 +242,8 @@ def _fact(row: Declared, run: PaperRun) -> str:
     return f"{run.off_tokens / max(sum(len(d.spans) for d in run.training.documents), 1):.2%}".replace("%", " %")
 
 
-_KINDS: Mapping[str, Callable[[Declared, PaperRun], FilledTable]] = {
-    "figures": of_figures,
+_KINDS: Mapping[str, Callable[[Declared, PaperRun], Filled]] = {
+    "figures": _figures,
     "counts": _counts,
     "facts": _facts,
     "alone": found_alone,

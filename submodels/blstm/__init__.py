@@ -1,1 +1,1 @@
-"""The BLSTM-CNN-CRF submodel: trained and applied by NumPy; Keras on TensorFlow can train the same network."""
+"""The BLSTM-CNN-CRF submodel: trained and applied by NumPy; TensorFlow can train the same network."""

@@ -21,11 +21,11 @@ from phistack.features.arrays import Integers32
 from phistack.features.character_models import UNKNOWN, CharacterModels, model_shapes
 from phistack.features.errors import TrainingError
 from phistack.features.reporting import report
-from phistack.submodels.blstm.gradients import Gradients, Rows, added_up
+from phistack.submodels.blstm.gradients import Gradients, added_up
 from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.optimisers import Adam, Rates
-from phistack.submodels.blstm.rows import TokenRange, batches_of
+from phistack.submodels.blstm.rows import batches_of
 from phistack.submodels.blstm.weights import random_weights
 from phistack.submodels.chain.crf import Lines
 
@@ -82,7 +82,8 @@ def train_models(
     rates = Rates("rise and fall", plan.learning_rate)
     done = 0
     for epoch in range(plan.epochs):
-        batches = _batches(rows, n_of_batch, generator)
+        batches = _batches([rows[i] for i in generator.permutation(len(rows))], n_of_batch)
+        batches = [batches[i] for i in generator.permutation(len(batches))]
         lost = n_asked = 0.0
         for place, batch in enumerate(batches):
             share = (epoch + place / len(batches)) / plan.epochs
@@ -106,11 +107,10 @@ def perplexity(models: CharacterModels, sentences: Sequence[str]) -> float:
         raise TrainingError("there is no sentence to measure language models on")
     task = WordPrediction(np.arange(len(models.characters) + 2, dtype=np.int32), 1.0)
     lost = n_asked = 0.0
-    for ranges in batches_of(_ranges(rows), tokens=16_384):
-        batch = [rows[number] for number, _, _ in ranges]
+    for batch in _batches(rows, 16_384):
         ids = np.concatenate(batch)
         lines = _lines(batch)
-        output = BidirectionalLstm.run(models.weights["word"][ids], lines, models.weights).output
+        output = BidirectionalLstm(models.weights["word"][ids], lines, models.weights).output
         lost += task.loss_and_gradients(output, ids, lines.first, models.weights)[0]
         n_asked += 2 * (len(ids) - len(batch))
     return float(np.exp(lost / n_asked))
@@ -122,14 +122,14 @@ def _loss_and_gradients(
     """The loss of all characters of a batch, and the gradient of its mean."""
     adam.read(ids)
     lines, weights = _lines(batch), adam.weights
-    lstm = BidirectionalLstm.run(weights["word"][ids], lines, weights)
+    lstm = BidirectionalLstm(weights["word"][ids], lines, weights)
     loss, of_output, of_task = task.loss_and_gradients(lstm.output, ids, lines.first, weights)
     of_inputs, of_lstm = lstm.back(of_output, weights)
     share = np.float32(1 / len(ids))
     distinct, places = np.unique(ids, return_inverse=True)
     of_characters = added_up(places, of_inputs, len(distinct)) * share
     dense = {name: gradient * share for name, gradient in {**of_task, **of_lstm}.items()}
-    return loss, Gradients(dense, Rows(distinct, of_characters))
+    return loss, Gradients(dense, distinct, of_characters)
 
 
 def _lines(batch: Sequence[Integers32]) -> Lines:
@@ -147,12 +147,7 @@ def _rows(models: CharacterModels, sentences: Sequence[str]) -> list[Integers32]
     ]
 
 
-def _ranges(rows: Sequence[Integers32]) -> list[TokenRange]:
-    return [(number, 0, len(row)) for number, row in enumerate(rows)]
-
-
-def _batches(rows: Sequence[Integers32], tokens: int, generator: np.random.Generator) -> list[list[Integers32]]:
-    """All rows, in batches of about the same length in random order."""
-    ranges = _ranges(rows)
-    batches = batches_of([ranges[i] for i in generator.permutation(len(ranges))], tokens=tokens)
-    return [[rows[number] for number, _, _ in batches[i]] for i in generator.permutation(len(batches))]
+def _batches(rows: Sequence[Integers32], tokens: int) -> list[list[Integers32]]:
+    """All rows, in batches of about the same length."""
+    ranges = [(number, 0, len(row)) for number, row in enumerate(rows)]
+    return [[rows[number] for number, _, _ in batch] for batch in batches_of(ranges, tokens=tokens)]

@@ -1,25 +1,29 @@
 """The loss of the BLSTM-CNN-CRF network and its gradient, in NumPy, for training on a processor.
 
-    batch = FlatBatch.of(ranges, notes, characters)
-    loss, gradients = loss_and_gradients(weights, batch, sizes)
-    loss.of_rows                    what the tags of each row cost
+    batch = FlatBatch(ranges, notes, characters)
+    loss, of_rows, gradients = loss_and_gradients(weights, batch, sizes)
+    of_rows                         what the tags of each row cost
     gradients.dense["dense"]        of the shape of the weight
-    gradients.words                 Rows(ids, values): of the words of the batch alone
+    gradients.words                 of the words `gradients.ids`, those of the batch
 
-The network is that of `submodels.blstm.network` in Keras; a test compares them. Tokens lie end to end, so nothing is
-computed for padding.
+    word embedding ─┐
+    character CNN  ─┼─ dropout ─ bidirectional LSTM ─ dropout ─ dense ─ emissions ─ CRF
+    feature embeddings ─┘
+
+Ma and Hovy 2016, with an embedding of each feature column added to the input as in Zhao 2020. As in Liu 2017, an LSTM
+may read the characters, and a hidden layer may join the features to the states after the LSTM. Tokens lie end to end,
+so nothing is computed for padding. TensorFlow may read the input up to the LSTM; a test compares both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from phistack.features.arrays import Floats, Floats32, Integers, Integers32
-from phistack.submodels.blstm.layers import CharacterLstm, Spelling, TagLayers, WordPrediction
+from phistack.submodels.blstm.layers import WordPrediction, scored, spelled
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
 from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights
@@ -27,80 +31,77 @@ from phistack.submodels.chain.crf import Chain, Lines
 from phistack.submodels.chain.lattice import Lattice
 
 
-class Rows(NamedTuple):
-    """A gradient that is zero but for some rows.
-
-    :param ids: of the rows, sorted.
-    :param values: of shape `(len(ids), size)`.
-    """
-
-    ids: Integers32
-    values: Floats32
-
-
-class Loss(NamedTuple):
-    """What training minimises.
-
-    :param total: mean of the tag sequences, with the loss of the second task.
-    :param of_rows: the negative log-likelihood of the gold tags of each row, of shape `(n_rows,)`.
-    """
-
-    total: float
-    of_rows: Floats
-
-
 class Gradients(NamedTuple):
     """The gradient of the loss.
 
     :param dense: name of a weight -> its gradient.
-    :param words: of the vectors of words.
+    :param ids: of words, sorted.
+    :param words: the gradient of the vectors of these, `(len(ids), size)`; that of all others is zero.
     """
 
     dense: Mapping[str, Floats32]
-    words: Rows
+    ids: Integers32
+    words: Floats32
 
 
-@dataclass(frozen=True)
 class FlatBatch:
-    """The tokens of some rows, end to end.
+    """The tokens of some rows of notes, end to end.
 
-    :param words: ids, of shape `(n,)`.
-    :param spellings: places in `characters`, of shape `(n,)`.
-    :param characters: of the distinct words, of shape `(n_words, n_characters)`.
-    :param features: value ids, of shape `(n, n_columns)`.
-    :param tags: ids, of shape `(n,)`.
-    :param rows: each is one sequence for the LSTM.
-    :param sequences: where tag sequences begin, and `n` at the end.
-    :param states: of the language models, of shape `(n, n_states)`.
+    :param ranges: the rows, each a sequence for the LSTM.
+    :param characters: the spelling of all words, as `Encoder.spell` gives it.
     """
 
-    words: Integers32 = field(repr=False)
-    spellings: Integers = field(repr=False)
-    characters: Integers32 = field(repr=False)
-    features: Integers32 = field(repr=False)
-    tags: Integers32 = field(repr=False)
-    rows: Lines
-    sequences: Integers = field(repr=False)
-    states: Floats32 = field(repr=False)
-
-    @classmethod
-    def of(cls, ranges: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> Self:
-        """Some rows of notes; `characters` is the spelling of all words, as `Encoder.spell` gives it."""
+    def __init__(self, ranges: Sequence[TokenRange], notes: Sequence[EncodedNote], characters: Integers32) -> None:
         parts = [(notes[number], slice(first, last)) for number, first, last in ranges]
         bounds = np.cumsum([0, *(part.stop - part.start for _, part in parts)])
+        # (n,), (n, n_columns) and (n,): ids.
+        self.words, self.features, self.tags, spellings = (
+            np.concatenate([getattr(note, name)[part] for note, part in parts])
+            for name in ("words", "features", "tags", "spellings")
+        )
+        # (n_words, n_characters): of the distinct words, in which `spellings`, (n,), are places.
+        distinct, self.spellings = np.unique(spellings, return_inverse=True)
+        self.characters = characters[distinct]
+        # (n, n_states): of the language models.
+        self.states: Floats32 = np.concatenate([note.states_of(part) for note, part in parts])
+        self.rows = Lines.of(bounds, len(self.words))
         lines = [
             note.lines[(note.lines > part.start) & (note.lines < part.stop)] - part.start + begin
             for (note, part), begin in zip(parts, bounds[:-1], strict=True)
         ]
-        words, spellings, features, tags = (
-            np.concatenate([getattr(note, name)[part] for note, part in parts])
-            for name in ("words", "spellings", "features", "tags")
-        )
-        distinct, places = np.unique(spellings, return_inverse=True)
-        sequences = np.unique(np.concatenate([bounds, *lines]))
-        states = np.concatenate([note.states_of(part) for note, part in parts])
-        rows = Lines.of(bounds, len(words))
-        return cls(words, places, characters[distinct], features, tags, rows, sequences, states)
+        # Where tag sequences begin, and `n` at the end.
+        self.sequences: Integers = np.unique(np.concatenate([bounds, *lines]))
+
+
+ReadBack = Callable[[Floats32], tuple[Floats32, Floats32, dict[str, Floats32]]]
+Read = Callable[[NetworkWeights, FlatBatch, Floats32, Floats32, Floats32], tuple[Floats32, ReadBack]]
+"""As `read`; `submodels.blstm.tensorflow_reading` has another."""
+
+
+def read(
+    weights: NetworkWeights, batch: FlatBatch, before: Floats32, after: Floats32, kept: Floats32
+) -> tuple[Floats32, ReadBack]:
+    """The LSTM's output over word vectors, spellings and all else, side by side.
+
+    :param before: the vectors of words, of shape `(n, size)`.
+    :param after: all that follows the spellings in the input, of shape `(n, length)`.
+    :param kept: factors of the input.
+    :returns: the output, of shape `(n, 2 * units)`, and a function from its gradient to those of `before`, `after` and
+        the weights of LSTM and spellings by name.
+    """
+    vectors, spelling_back = spelled(batch.characters, weights)
+    inputs = np.concatenate([before, vectors[batch.spellings], after], axis=1) * kept
+    lstm = BidirectionalLstm(inputs, batch.rows, weights)
+
+    def back(of_output: Floats32) -> tuple[Floats32, Floats32, dict[str, Floats32]]:
+        of_inputs, of_lstm = lstm.back(of_output, weights)
+        of_inputs *= kept
+        edges = np.cumsum([before.shape[1], vectors.shape[1]])
+        of_before, of_spellings, of_after = np.split(of_inputs, edges, axis=1)
+        of_vectors = added_up(batch.spellings, of_spellings, len(vectors))
+        return of_before, of_after, {**of_lstm, **spelling_back(of_vectors)}
+
+    return lstm.output, back
 
 
 def loss_and_gradients(
@@ -112,67 +113,52 @@ def loss_and_gradients(
     locked: bool = False,
     generator: np.random.Generator | None = None,
     prediction: WordPrediction | None = None,
-) -> tuple[Loss, Gradients]:
+    read: Read = read,
+) -> tuple[float, Floats, Gradients]:
     """What training minimises, and its gradient.
 
     :param dropout: rate for the input of the LSTM and for its output.
     :param locked: whether dropout sets the same numbers to zero at all tokens of a row (Gal and Ghahramani 2016).
     :param generator: for dropout.
     :param prediction: a second task, whose loss is added.
+    :param read: computes the output of the LSTM.
+    :returns: the mean loss of the tag sequences, with that of the second task; the negative log-likelihood of the gold
+        tags of each row, of shape `(n_rows,)`; the gradient of the loss.
     """
-    n = len(batch.words)
-    # (n, word + spelling + columns * feature + states): the vectors of word, spelling and all feature values and the
-    # states of language models, side by side; with a feature layer, the features follow after the LSTM.
-    spelling: Spelling | CharacterLstm
-    if sizes.character_lstm:
-        spelling = CharacterLstm.of(batch.characters, weights)
-    else:
-        spelling = Spelling.of(batch.characters, weights, sizes.kernels)
-    values = weights["feature"][batch.features].reshape(n, -1)
-    vectors = [weights["word"][batch.words], spelling.vectors[batch.spellings]]
-    vectors += [*([] if sizes.feature_layer else [values]), batch.states]
-    rows = batch.rows if locked else None
-    inputs, kept_inputs = _dropped(np.concatenate(vectors, axis=1), dropout, generator, rows)
-    lstm = BidirectionalLstm.run(inputs, batch.rows, weights)
-    output, kept_output = _dropped(lstm.output, dropout, generator, rows)
+    # (n, columns * feature): with a feature layer, the features follow after the LSTM, otherwise it reads them.
+    values = weights["feature"][batch.features].reshape(len(batch.words), -1)
+    before = weights["word"][batch.words]
+    after = np.concatenate([*([] if sizes.feature_layer else [values]), batch.states], axis=1)
+    lengths = (sizes.shapes()["forward"][0] - sizes.lstm, 2 * sizes.lstm)
+    kept_inputs, kept_output = (_kept(batch.rows, length, dropout, generator, locked=locked) for length in lengths)
+    output, read_back = read(weights, batch, before, after, kept_inputs)
+    output = output * kept_output
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
-    layers = TagLayers.of(output, values, weights)
-    tags_loss = _tags_loss if sizes.chain else _softmax_loss
-    of_rows, of_scores, gradients = tags_loss(layers.scores, batch, weights)
+    scores, tags_back = scored(output, values, weights)
+    of_rows, of_scores, gradients = (_tags_loss if sizes.chain else _softmax_loss)(scores, batch, weights)
     loss = float(of_rows.sum())
-    of_output, after, of_layers = layers.back(of_scores, weights)
+    of_output, of_values, of_layers = tags_back(of_scores)
     gradients |= of_layers
     if prediction is not None:
         other, of_states, more = prediction.loss_and_gradients(output, batch.words, batch.rows.first, weights)
         loss, of_output, gradients = loss + other, of_output + of_states, gradients | more
-    of_inputs, of_lstm = lstm.back(of_output * kept_output, weights)
-    of_inputs *= kept_inputs
-    edges = np.cumsum([part.shape[1] for part in vectors[:-1]])
-    of_words, of_spelling, *before, _ = np.split(of_inputs, edges, axis=1)
-    of_values = np.ascontiguousarray(before[0] if after is None else after)
-    of_vectors = added_up(batch.spellings, of_spelling, len(spelling.vectors))
+    of_words, of_after, of_reading = read_back(of_output * kept_output)
+    of_values = np.ascontiguousarray(of_after[:, : values.shape[1]] if of_values is None else of_values)
     of_feature = added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
-    gradients |= {**of_lstm, **spelling.back(of_vectors, weights), "feature": of_feature}
+    gradients |= {**of_reading, "feature": of_feature}
     ids, places = np.unique(batch.words, return_inverse=True)
     share = np.float32(1 / (len(batch.sequences) - 1))
     dense = {name: gradient * share for name, gradient in gradients.items()}
-    gradient_of_words = Rows(ids, added_up(places, of_words, len(ids)) * share)
-    return Loss(loss * float(share), of_rows), Gradients(dense, gradient_of_words)
+    return loss * float(share), of_rows, Gradients(dense, ids, added_up(places, of_words, len(ids)) * share)
 
 
-def _dropped(
-    values: Floats32, rate: float, generator: np.random.Generator | None, rows: Lines | None
-) -> tuple[Floats32, Floats32]:
-    """The values with some set to zero and the others raised, and the factors.
-
-    :param rows: within which the same numbers are set to zero at all tokens; `None` to draw for each token.
-    """
+def _kept(rows: Lines, length: int, rate: float, generator: np.random.Generator | None, *, locked: bool) -> Floats32:
+    """The factors of dropout, of shape `(n, length)`: 0 for what is dropped, more than 1 for the rest."""
     if not rate or generator is None:
-        return values, np.ones((1, 1), dtype=np.float32)
-    shape = values.shape if rows is None else (len(rows.first), values.shape[1])
+        return np.ones((1, 1), dtype=np.float32)
+    shape = (len(rows.first) if locked else len(rows.line), length)
     kept = (generator.random(shape, dtype=np.float32) >= rate) * np.float32(1 / (1 - rate))
-    kept = kept if rows is None else kept[rows.line]
-    return values * kept, kept
+    return kept[rows.line] if locked else kept
 
 
 def _tags_loss(

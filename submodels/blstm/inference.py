@@ -4,27 +4,27 @@
     emissions_of(networks, notes, characters, blocks, window=64)    one array of shape (n_tokens, n_tags) for each note
     states_in(models, [(table, 0, len(table))])                     the states of character language models likewise
 
-It computes the same as `submodels.blstm.network.TaggingNetwork.emissions`; a test compares them. Three things make it
-fast. The input to the gates of the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place
-in the line), so each distinct value of a block is multiplied with the weights only once. The rows of a batch are sorted
-by length, so that finished rows drop out and nothing is padded. And a batch is so small that its gates and state stay
-in the cache of one core. `benchmarks/decoding.py` measures it against Keras.
+It computes the same emissions as training; a test compares them. Three things make it fast. The input to the gates of
+the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place in the line), so each distinct
+value of a block is multiplied with the weights only once. The rows of a batch are sorted by length, so that finished
+rows drop out and nothing is padded. And a batch is so small that its gates and state stay in the cache of one core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from phistack.features.arrays import Floats32, Integers, Integers32
 from phistack.features.columns.table import FeatureTable
-from phistack.submodels.blstm.layers import CharacterLstm
-from phistack.submodels.blstm.lstm import DIRECTIONS
-from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, RowBatch
-from phistack.submodels.blstm.weights import CHARACTERS, NetworkWeights
+from phistack.submodels.blstm.layers import spelled
+from phistack.submodels.blstm.lstm import BidirectionalLstm
+from phistack.submodels.blstm.rows import EncodedNote, NetworkInput
+from phistack.submodels.blstm.weights import NetworkWeights
+from phistack.submodels.chain.crf import Lines
 
 if TYPE_CHECKING:
     from phistack.features.character_models import CharacterModels
@@ -61,7 +61,7 @@ def emissions_of(
     for some in _parts(notes):
         edges = np.cumsum([0, *(len(note.words) for note in some)]).tolist()
         if edges[-1]:
-            reading = NetworkInput.of(some, blocks, window)
+            reading = NetworkInput(some, blocks, window)
             of_networks = [token_emissions(weights, reading, characters) for weights in networks]
             emissions = np.stack(of_networks).mean(axis=0)
         else:
@@ -116,62 +116,16 @@ def _inputs(weights: NetworkWeights, reading: NetworkInput, spellings: Floats32)
 
 
 def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats32:
-    """The vectors of words by the character CNN or LSTM, of shape `(n_words, n_channels)`.
-
-    The kernels of all widths are joined to one of the greatest width, which moves over all words at once. A word ends
-    at the first window that is all padding.
+    """The vectors of words by the character CNN or LSTM, of shape `(n_words, length)`.
 
     :param characters: as `Encoder.spell` gives it.
     """
-    if f"{CHARACTERS}forward" in weights:
-        parts = np.split(characters, range(_WORDS_AT_ONCE, len(characters), _WORDS_AT_ONCE))
-        return np.concatenate([CharacterLstm.of(part, weights).vectors for part in parts])
-    if not any(_is_kernel(name, values) for name, values in weights.items()):
-        return np.zeros((len(characters), 0), dtype=np.float32)
-    # (n_words,): characters up to the last that is not padding, with the padding before the word.
-    lengths = characters.shape[1] - np.argmax(characters[:, ::-1] > 0, axis=1)
-    order = np.argsort(-lengths, kind="stable")
-    answers = [
-        _strongest(weights, characters[words], lengths[words])
-        for words in np.split(order, range(_WORDS_AT_ONCE, len(order), _WORDS_AT_ONCE))
-    ]
-    vectors = np.empty((len(characters), answers[0].shape[1]), dtype=np.float32)
-    vectors[order] = np.maximum(np.concatenate(answers), 0)
-    return vectors
-
-
-def _is_kernel(name: str, values: Floats32) -> bool:
-    return name.startswith("kernel") and values.ndim == 3
-
-
-def _strongest(weights: NetworkWeights, characters: Integers32, lengths: Integers) -> Floats32:
-    """The strongest answer of each convolution over words, the longest word first.
-
-    :param lengths: of the words, with the padding before them.
-    """
-    # (widest, size, n_channels): the kernels side by side, narrow ones padded with zeros; `widths` is (n_channels,).
-    kernels = sorted((w for name, w in weights.items() if _is_kernel(name, w)), key=len)
-    widths = np.repeat([len(kernel) for kernel in kernels], [kernel.shape[2] for kernel in kernels])
-    widest = max(widths)
-    joint = np.concatenate([np.pad(kernel, ((0, widest - len(kernel)), (0, 0), (0, 0))) for kernel in kernels], axis=2)
-    # (n_words, n_characters * size): a window is a range of columns, and its answers are one product.
-    size = weights["character"].shape[1]
-    embedded = weights["character"][characters].reshape(len(characters), -1)
-    strongest = np.full((len(characters), len(widths)), -np.inf, dtype=np.float32)
-    for place in range(characters.shape[1]):
-        # Kernels that reach beyond the word's end are the last channels, finished words are the last rows.
-        channels = slice(np.count_nonzero(place + widths <= characters.shape[1]))
-        words = slice(np.count_nonzero(lengths >= place))
-        window = embedded[words, place * size : (place + widest) * size]
-        answers = window @ joint.reshape(-1, len(widths))[: window.shape[1], channels]
-        np.maximum(strongest[words, channels], answers, out=strongest[words, channels])
-    biases = [weights[f"kernel{len(kernel)}_bias"] for kernel in kernels]
-    found: Floats32 = strongest + np.concatenate(biases)
-    return found
+    parts = np.split(characters, range(_WORDS_AT_ONCE, len(characters), _WORDS_AT_ONCE))
+    return np.concatenate([spelled(part, weights)[0] for part in parts])
 
 
 def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
-    """An LSTM over rows of a batch; see `network.lstm` for its equations.
+    """An LSTM over rows of a batch; see `submodels.blstm.lstm` for its equations.
 
     A sigmoid is computed as `0.5 + 0.5 * tanh(x / 2)`, which never overflows; for it all weights must be `halved`.
 
@@ -226,58 +180,27 @@ def states_in(models: CharacterModels, runs: Sequence[SentenceRun]) -> list[Floa
     A token's vector is the forward state after its last character, which has read the sentence up to there, and the
     backward state before its first. Each sentence is read alone.
     """
-    edges = np.cumsum([0, *(last - first for _, first, last in runs)])
-    found = np.empty((int(edges[-1]), models.size), dtype=np.float32)
-    sentences = sorted(_sentences(runs, edges), key=lambda sentence: -len(sentence.text))
-    for first in range(0, len(sentences), _SENTENCES_AT_ONCE):
-        _read(models, sentences[first : first + _SENTENCES_AT_ONCE], found)
-    return [found[a:b] for a, b in pairwise(edges.tolist())]
+    found = [np.zeros((0, models.size), dtype=np.float32)]
+    sentences = [sentence for run in runs for sentence in _sentences(*run)]
+    for number in range(0, len(sentences), _SENTENCES_AT_ONCE):
+        some = sentences[number : number + _SENTENCES_AT_ONCE]
+        # (n,): the characters of all sentences end to end, each between two line ends.
+        ids = [models.ids(text) for text, _, _ in some]
+        bounds = np.cumsum([0, *map(len, ids)])
+        rows, vectors = Lines.of(bounds, int(bounds[-1])), models.weights["word"][np.concatenate(ids)]
+        output = BidirectionalLstm(vectors, rows, models.weights).output
+        # (n_tokens,): the places of the first and last character of each token.
+        first = np.concatenate([begin + 1 + starts for begin, (_, starts, _) in zip(bounds, some, strict=False)])
+        last = np.concatenate([begin + ends for begin, (_, _, ends) in zip(bounds, some, strict=False)])
+        found.append(np.concatenate([output[last, : models.units], output[first, models.units :]], axis=1))
+    edges = np.cumsum([0, *(last - first for _, first, last in runs)]).tolist()
+    every = np.concatenate(found)
+    return [every[a:b] for a, b in pairwise(edges)]
 
 
-class _Sentence(NamedTuple):
-    """A sentence.
-
-    :ivar text: from its first token to its last.
-    :ivar row: its first token, all runs end to end.
-    :ivar starts: where its tokens begin in the text; `ends` where they end.
-    """
-
-    text: str
-    row: int
-    starts: Integers
-    ends: Integers
-
-
-def _sentences(runs: Sequence[SentenceRun], edges: Integers) -> Iterator[_Sentence]:
-    for (table, first, last), begin in zip(runs, edges.tolist(), strict=False):
-        starts, ends = (places.astype(np.int64) for places in table.offsets)
-        inner = np.unique(np.clip(table.sentences, first, last)).tolist()
-        for a, b in pairwise(inner):
-            at = int(starts[a])
-            text = table.document.text[at : int(ends[b - 1])]
-            yield _Sentence(text, begin + a - first, starts[a:b] - at, ends[a:b] - at)
-
-
-def _read(models: CharacterModels, sentences: Sequence[_Sentence], found: Floats32) -> None:
-    """Write the vectors of the tokens of some sentences, the longest first, to their rows."""
-    # (n,): the characters of all sentences end to end, each between two line ends.
-    ids = [models.ids(sentence.text) for sentence in sentences]
-    bounds = np.cumsum([0, *map(len, ids)])
-    characters = np.concatenate(ids).astype(np.int64)
-    batch = RowBatch.of(bounds[:-1], bounds[1:])
-    # (n_tokens,): the row of each token, and the places of its first and last character.
-    rows = np.concatenate([s.row + np.arange(len(s.starts)) for s in sentences])
-    first, last = (
-        np.concatenate([begin + 1 + places for begin, places in zip(bounds.tolist(), of_sentences, strict=False)])
-        for of_sentences in ([s.starts for s in sentences], [s.ends - 1 for s in sentences])
-    )
-    units, vector = models.units, models.weights["word"].shape[1]
-    for direction, order, places, column in zip(
-        DIRECTIONS, (batch.ahead, batch.back), (last, first), (0, units), strict=True
-    ):
-        # (n_characters, 4 * units): what each character adds to the gates.
-        kernel, bias = (halved(models.weights[name]) for name in (direction, f"{direction}_bias"))
-        table: Floats32 = models.weights["word"] @ kernel[:vector] + bias
-        states = np.empty((len(characters), units), dtype=np.float32)
-        states[order] = lstm([(table, characters[order])], batch.sizes, kernel[vector:])
-        found[rows, column : column + units] = states[places]
+def _sentences(table: FeatureTable, first: int, last: int) -> Iterator[tuple[str, Integers, Integers]]:
+    """The text of each sentence from its first token to its last, and where in it tokens begin and end."""
+    starts, ends = (places.astype(np.int64) for places in table.offsets)
+    for a, b in pairwise(np.unique(np.clip(table.sentences, first, last)).tolist()):
+        at = int(starts[a])
+        yield table.document.text[at : int(ends[b - 1])], starts[a:b] - at, ends[a:b] - at

@@ -1,6 +1,6 @@
 """Both directions of an LSTM over many rows at once, forwards and back, for training.
 
-    states = BidirectionalLstm.run(inputs, rows, weights)      states.output: (n_tokens, 2 * units)
+    states = BidirectionalLstm(inputs, rows, weights)          states.output: (n_tokens, 2 * units)
     of_inputs, gradients = states.back(of_output, weights)
 
 Tokens lie end to end, without padding. The first tokens of all rows are computed together, then the second tokens of
@@ -9,15 +9,17 @@ The inputs enter the gates by one matrix product for all tokens, as do the gradi
 on the previous state is in the loop. No library does this on a processor: Keras and PyTorch loop over padded rows, and
 their graphs take seconds to load and compile, which is longer than a small training.
 
-The equations are those of `submodels.blstm.network.lstm`; a test compares the two.
+The equations (Hochreiter and Schmidhuber 1997), of a token x and the state h and cell c before it:
+
+    input gate, candidate, forget gate, output gate = [x, h] kernel + bias, through sigmoid, tanh, sigmoid, sigmoid
+    c' = forget gate * c + input gate * candidate
+    h' = output gate * tanh(c')
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 
@@ -28,35 +30,19 @@ from phistack.submodels.chain.crf import Lines
 DIRECTIONS = ("forward", "backward")
 
 
-@dataclass(frozen=True)
 class BidirectionalLstm:
-    """A run over rows; the first axis is the direction, the second the tokens in the order of the steps.
+    """A run over rows in both directions.
 
+    :param inputs: of shape `(n, length)`, in the order of the text.
     :param rows: the rows of the batch.
-    :param places: of each token in the order of the steps of a direction, of shape `(2, n)`.
-    :param inputs: of shape `(2, n, length)`.
-    :param gates: input gate, candidate, forget gate and output gate side by side, of shape `(2, n, 4 * units)`.
-    :param cells: of shape `(2, n, units)`; `tanhs` is their tanh.
-    :param states: of shape `(2, n, units)`.
     """
 
-    rows: Lines
-    places: Integers
-    inputs: Floats32 = field(repr=False)
-    gates: Floats32 = field(repr=False)
-    cells: Floats32 = field(repr=False)
-    tanhs: Floats32 = field(repr=False)
-    states: Floats32 = field(repr=False)
-
-    @classmethod
-    def run(cls, inputs: Floats32, rows: Lines, weights: NetworkWeights) -> Self:
-        """Read rows in both directions.
-
-        :param inputs: of shape `(n, length)`, in the order of the text.
-        """
+    def __init__(self, inputs: Floats32, rows: Lines, weights: NetworkWeights) -> None:
         (n, length), units = inputs.shape, weights["forward_bias"].size // 4
+        # (2, n): of each token its place in the order of the steps of a direction.
         places = np.stack([rows.place, _places_from_the_end(rows)])
-        # (2, n, length) and (2, n, 4 * units): the inputs' part of the gates, before sigmoid and tanh.
+        # (2, n, length) and (2, n, 4 * units), direction by direction with the tokens in the order of its steps: the
+        # inputs' part of the gates, before sigmoid and tanh.
         ordered = np.empty((2, n, length), dtype=np.float32)
         gates = np.empty((2, n, 4 * units), dtype=np.float32)
         for direction, name in enumerate(DIRECTIONS):
@@ -68,6 +54,7 @@ class BidirectionalLstm:
         raised = 1 - halved
         recurrent = _recurrent(weights, length) * halved
         gates *= halved
+        # (2, n, units) each; `tanhs` are those of the cells.
         cells, tanhs, states = (np.empty((2, n, units), dtype=np.float32) for _ in range(3))
         before: slice | None = None
         for now in _steps(rows, n):
@@ -84,7 +71,8 @@ class BidirectionalLstm:
                 cell += forget_gate * cells[:, earlier]
             np.multiply(output_gate, np.tanh(cell, out=tanhs[:, now]), out=states[:, now])
             before = now
-        return cls(rows, places, ordered, gates, cells, tanhs, states)
+        self.rows, self.places, self.inputs, self.gates = rows, places, ordered, gates
+        self.cells, self.tanhs, self.states = cells, tanhs, states
 
     @property
     def output(self) -> Floats32:

@@ -1,6 +1,6 @@
 """Training notes in which mentions of PHI are replaced by others of their kind.
 
-    mentions = Mentions.of(notes, spans, encoder.columns)    spans: (first token, token after the last, label)
+    mentions = Mentions(notes, spans, encoder.columns)       spans: (first token, token after the last, label)
     mentions.replaced(0.3, generator)                        the same notes with about 0.3 of their mentions replaced
 
 A network that reads the same notes in every epoch memorises names; with other hospitals and streets each time it has to
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -37,44 +36,30 @@ _OF_TOKENS = ("words", "spellings", "features", "tags")
 """The fields of a note that have an entry for each token."""
 
 
-@dataclass(frozen=True)
 class Mentions:
     """The mentions of some notes.
 
     :param notes: with tags, of one encoder.
-    :param begins: the first token of each note, all notes end to end, and their number: `(n_notes + 1,)`.
-    :param of_notes: for each note its mentions in order, as tokens of all notes: first, after the last, kind.
-    :param by_kind: where the mentions of each kind are.
-    :param staying: the places of the columns `OF_THE_PLACE`.
+    :param spans: for each note the first token, the token after the last and the label of its PHI, in order.
+    :param columns: the names of the notes' feature columns.
     """
 
-    notes: Sequence[EncodedNote] = field(repr=False)
-    begins: Integers = field(repr=False)
-    of_notes: Sequence[Sequence[tuple[int, int, MentionKind]]] = field(repr=False)
-    by_kind: dict[MentionKind, list[tuple[int, int]]] = field(repr=False)
-    staying: list[int]
-
-    @classmethod
-    def of(
-        cls, notes: Sequence[EncodedNote], spans: Iterable[Iterable[tuple[int, int, str]]], columns: Sequence[str]
-    ) -> Mentions:
-        """Find the mentions.
-
-        :param notes: with tags.
-        :param spans: for each note the first token, the token after the last and the label of its PHI, in order.
-        :param columns: the names of the notes' feature columns.
-        """
+    def __init__(
+        self, notes: Sequence[EncodedNote], spans: Iterable[Iterable[tuple[int, int, str]]], columns: Sequence[str]
+    ) -> None:
+        self.notes = notes
         column = columns.index(_ALIKE) if _ALIKE in columns else None
-        begins = np.cumsum([0, *(len(note.words) for note in notes)])
-        of_notes = [
+        # (n_notes + 1,): the first token of each note, all notes end to end, and their number.
+        self._begins = np.cumsum([0, *(len(note.words) for note in notes)])
+        # For each note its mentions in order, as tokens of all notes: first, after the last, kind.
+        self.of_notes = [
             list(_mentions(note, int(begin), found, column))
-            for note, begin, found in zip(notes, begins[:-1], spans, strict=True)
+            for note, begin, found in zip(notes, self._begins[:-1], spans, strict=True)
         ]
-        by_kind: defaultdict[MentionKind, list[tuple[int, int]]] = defaultdict(list)
-        for first, last, kind in (mention for mentions in of_notes for mention in mentions):
-            by_kind[kind].append((first, last))
-        staying = [place for place, name in enumerate(columns) if name in OF_THE_PLACE]
-        return cls(notes, begins, of_notes, dict(by_kind), staying)
+        self._by_kind: defaultdict[MentionKind, list[tuple[int, int]]] = defaultdict(list)
+        for first, last, kind in (mention for mentions in self.of_notes for mention in mentions):
+            self._by_kind[kind].append((first, last))
+        self._staying = [place for place, name in enumerate(columns) if name in OF_THE_PLACE]
 
     def replaced(self, share: float, generator: np.random.Generator) -> list[EncodedNote]:
         """The notes with some mentions replaced by others of their kind.
@@ -88,7 +73,7 @@ class Mentions:
             # (n_tokens,) of the changed note each: which token of all notes is read, and whose place it takes.
             read, places = self._tokens(number, share, generator)
             of_tokens = {name: values[read] for name, values in self._joined.items()}
-            of_tokens["features"][:, self.staying] = note.features[:, self.staying][places]
+            of_tokens["features"][:, self._staying] = note.features[:, self._staying][places]
             # No mention crosses the end of a sentence, so a bound stays before the first token that takes its place.
             bounds = {
                 name: np.searchsorted(places, getattr(note, name)).astype(np.int32) for name in ("sentences", "lines")
@@ -104,11 +89,11 @@ class Mentions:
 
     def _tokens(self, number: int, share: float, generator: np.random.Generator) -> tuple[Integers, Integers]:
         """Which tokens of all notes the changed note has, and which of its own each one replaces."""
-        begin, end = self.begins[number : number + 2]
+        begin, end = self._begins[number : number + 2]
         read, places, now = [], [], begin
         for first, last, kind in self.of_notes[number]:
             if generator.random() < share:
-                others = self.by_kind[kind]
+                others = self._by_kind[kind]
                 other_first, other_last = others[generator.integers(len(others))]
                 read += [np.arange(now, first), np.arange(other_first, other_last)]
                 places += [read[-2], np.minimum(first + np.arange(other_last - other_first), last - 1)]

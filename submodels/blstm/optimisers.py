@@ -139,11 +139,11 @@ class Adam:
         self._log_kept.append(self._log_kept[-1] + np.log(max(kept, _NOTHING)))
         for name, values in gradients.dense.items():
             self._gradients[name][...] = values
-        norm = np.sqrt(float(self._gradient @ self._gradient) + float((gradients.words.values**2).sum()))
+        norm = np.sqrt(float(self._gradient @ self._gradient) + float((gradients.words**2).sum()))
         scale = np.float32(self._clip / max(norm, self._clip))
         corrected, new = np.float32(self._rates[-1]), np.float32(1 - kept)
         self._step_dense(scale, corrected, new)
-        self._step_words(gradients.words.ids, gradients.words.values * scale, corrected, new)
+        self._step_words(gradients.ids, gradients.words * scale, corrected, new)
 
     def _step_dense(self, scale: np.float32, rate: np.float32, new: np.float32) -> None:
         """In place, as new arrays of this size take longer than the sums."""
@@ -197,11 +197,11 @@ class Sgd:
 
     def step(self, gradients: Gradients, *, rate: float, kept: float) -> None:
         """See `Adam.step`."""
-        squares = [float((values * values).sum()) for values in (*gradients.dense.values(), gradients.words.values)]
+        squares = [float((values * values).sum()) for values in (*gradients.dense.values(), gradients.words)]
         scale = np.float32(rate * self._clip / max(np.sqrt(sum(squares)), self._clip))
         for name, values in gradients.dense.items():
             self.weights[name] -= scale * values
-        self.weights[_WORD][gradients.words.ids] -= scale * gradients.words.values
+        self.weights[_WORD][gradients.ids] -= scale * gradients.words
         self._kept = kept
         for name, average in self._averages.items() if kept else ():
             average += np.float32(1 - kept) * (self.weights[name] - average)

@@ -2,8 +2,8 @@
 
 rows = rows_of(notes, window=64)                   lines packed into rows of about 64 tokens
 batches_of(rows, tokens=2048)                      rows of about the same length together
-Excerpt.of(table, wanted, window=64).rows          only the rows that hold one of the wanted lines
-NetworkInput.of(notes, blocks, window=64)          all that does not depend on a network's weights
+Excerpt(table, wanted, window=64).rows             only the rows that hold one of the wanted lines
+NetworkInput(notes, blocks, window=64)             all that does not depend on a network's weights
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 
@@ -107,39 +106,32 @@ def batches_of(rows: Sequence[TokenRange], *, tokens: int, at_once: int = 0) -> 
     return batches
 
 
-@dataclass(frozen=True, slots=True)
 class Excerpt:
     """Some lines of a note, as tag sequences end to end, and the rows to read for them.
 
     The rows are those of the whole note, so the network scores these lines as if it read everything.
 
-    :param rows: first token and token after the last of each row that holds a token of the lines.
-    :param places: where the tokens of the lines are among those of the rows, end to end: `(n_tokens,)`.
-    :param offsets: starts and ends of the tokens of the lines in the text.
-    :param bounds: where the lines begin among their tokens, then the number of these.
+    :param wanted: which lines.
+    :param window: as in `rows_of`.
     """
 
-    rows: list[tuple[int, int]] = field(repr=False)
-    places: Integers = field(repr=False)
-    offsets: TokenOffsets = field(repr=False)
-    bounds: Integers32 = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    @classmethod
-    def of(cls, table: FeatureTable, wanted: LineMask, window: int) -> Self:
-        """The wanted lines of a note; `window` as in `rows_of`."""
+    def __init__(self, table: FeatureTable, wanted: LineMask, window: int) -> None:
         bounds = line_bounds(table)
         lengths = np.diff(bounds)
         # (n_tokens,) of the note: whether the token is in a wanted line.
         is_wanted = np.repeat(wanted, lengths)
-        rows = [row for row in _rows_between(bounds, table.sentences, window) if is_wanted[slice(*row)].any()]
-        tokens = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(*row) for row in rows)])
-        places = np.flatnonzero(is_wanted[tokens])
+        # First token and token after the last of each row that holds a token of the lines.
+        self.rows = [row for row in _rows_between(bounds, table.sentences, window) if is_wanted[slice(*row)].any()]
+        tokens = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(*row) for row in self.rows)])
+        # (n_tokens,): where the tokens of the lines are among those of the rows, end to end.
+        self.places = np.flatnonzero(is_wanted[tokens])
         starts, ends = table.offsets
-        own = np.cumsum([0, *lengths[wanted]], dtype=np.int32)
-        return cls(rows, places, (starts[tokens[places]], ends[tokens[places]]), own)
+        self.offsets: TokenOffsets = (starts[tokens[self.places]], ends[tokens[self.places]])
+        # Where the lines begin among their tokens, then the number of these.
+        self.bounds: Integers32 = np.cumsum([0, *lengths[wanted]], dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 def blocks_of(columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -153,80 +145,68 @@ def blocks_of(columns: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     return tuple(i for i in place.values() if i not in elsewhere), *others
 
 
-@dataclass(frozen=True)
 class Block:
     """The distinct combinations of values of some parts of the input.
 
     :param columns: places of the feature columns in it.
-    :param tokens: for each combination a token that has it: `(n_values,)`.
-    :param places: for each token the number of its combination: `(n_tokens,)`.
+    :param values: of all tokens, for each part of the input: `(n_tokens,)`.
     """
 
-    columns: tuple[int, ...]
-    tokens: Integers = field(repr=False)
-    places: Integers = field(repr=False)
+    def __init__(self, columns: Sequence[int], values: Sequence[Integers32]) -> None:
+        self.columns = tuple(columns)
+        # The values of a token are the digits of one number; before it grows too long, the numbers so far are replaced
+        # by their ranks.
+        numbers, most = np.zeros(len(values[0]), dtype=np.int64), 1
+        for column in values:
+            least = int(column.min())
+            base = int(column.max()) - least + 1
+            if most * base >= 2**62:
+                numbers = np.unique(numbers, return_inverse=True)[1]
+                most = len(numbers)
+            numbers, most = numbers * base + (column - least), most * base
+        # (n_values,) and (n_tokens,): for each token the number of its combination, and for each combination a token.
+        distinct, self.places = np.unique(numbers, return_inverse=True)
+        self.tokens = np.zeros(len(distinct), dtype=np.int64)
+        self.tokens[self.places] = np.arange(len(self.places))
 
 
-@dataclass(frozen=True)
 class RowBatch:
     """Rows that are read at once, their tokens in the order of the steps: first tokens, second tokens, and so on.
 
-    :param sizes: how many rows have a token at each step; never rising.
-    :param ahead: the token numbers from the first of each row to the last, `(n_tokens,)`.
-    :param back: the same from the last of each row to the first.
+    :param first: the first token of each row, the longest row first.
+    :param last: the token after the last of each.
     """
 
-    sizes: list[int]
-    ahead: Integers = field(repr=False)
-    back: Integers = field(repr=False)
-
-    @classmethod
-    def of(cls, first: Integers, last: Integers) -> RowBatch:
-        """From the first token of each row and the token after its last, the longest row first."""
-        # (n_steps,): as rows are sorted by length, those that have a step are the first ones.
+    def __init__(self, first: Integers, last: Integers) -> None:
+        # (n_steps,): how many rows have a token at each step; as rows are sorted by length, these are the first ones.
         steps = np.arange(int((last - first).max()))
-        sizes = [int(n) for n in (last - first > steps[:, None]).sum(axis=1)]
-        # (n_tokens,) each: step by step, and within a step row by row.
-        ahead = np.concatenate([first[:n] + step for step, n in enumerate(sizes)])
-        back = np.concatenate([last[:n] - 1 - step for step, n in enumerate(sizes)])
-        return cls(sizes, ahead, back)
+        self.sizes = [int(n) for n in (last - first > steps[:, None]).sum(axis=1)]
+        # (n_tokens,) each: step by step, and within a step row by row, from either end of each row.
+        self.ahead: Integers = np.concatenate([first[:n] + step for step, n in enumerate(self.sizes)])
+        self.back: Integers = np.concatenate([last[:n] - 1 - step for step, n in enumerate(self.sizes)])
 
 
-@dataclass(frozen=True)
 class NetworkInput:
     """The distinct values of the tokens of notes, and the rows in which they are read.
 
-    :param words: word ids of all notes end to end, `(n_tokens,)`.
-    :param spellings: likewise the numbers of the words.
-    :param features: likewise the feature values, `(n_tokens, n_columns)`.
-    :param blocks: the blocks of the input; the first one has the word in it.
-    :param batches: together they hold every token once.
-    :param states: of the language models, `(n_tokens, n_states)`.
+    :param notes: of one encoder, at least one of them with a token.
+    :param blocks: every feature column in one of them, as `blocks_of` gives them; the first one has the word in it.
+    :param window: see `rows_of`.
     """
 
-    words: Integers32 = field(repr=False)
-    spellings: Integers32 = field(repr=False)
-    features: Integers32 = field(repr=False)
-    blocks: tuple[Block, ...]
-    batches: tuple[RowBatch, ...]
-    states: Floats32 = field(repr=False)
-
-    @classmethod
-    def of(cls, notes: Sequence[EncodedNote], blocks: Sequence[Sequence[int]], window: int) -> NetworkInput:
-        """Read notes of one encoder, at least one of them with a token.
-
-        :param blocks: every feature column in one of them, as `blocks_of` gives them.
-        :param window: see `rows_of`.
-        """
-        words, spellings = (np.concatenate([getattr(note, name) for note in notes]) for name in ("words", "spellings"))
-        features = np.concatenate([note.features for note in notes])
-        of_word, *others = blocks
-        distinct = (
-            _block(of_word, [spellings, *features.T[list(of_word)]]),
-            *(_block(columns, list(features.T[list(columns)])) for columns in others if columns),
+    def __init__(self, notes: Sequence[EncodedNote], blocks: Sequence[Sequence[int]], window: int) -> None:
+        # Of all notes end to end, (n_tokens, ...) each.
+        self.words, self.spellings, self.features = (
+            np.concatenate([getattr(note, name) for note in notes]) for name in ("words", "spellings", "features")
         )
-        states = np.concatenate([note.states_of(slice(0, len(note.words))) for note in notes])
-        return cls(words, spellings, features, distinct, tuple(_batches(notes, window)), states)
+        self.states: Floats32 = np.concatenate([note.states_of(slice(0, len(note.words))) for note in notes])
+        of_word, *others = blocks
+        self.blocks = (
+            Block(of_word, [self.spellings, *self.features.T[list(of_word)]]),
+            *(Block(columns, list(self.features.T[list(columns)])) for columns in others if columns),
+        )
+        # Together they hold every token once.
+        self.batches = list(_batches(notes, window))
 
 
 def _batches(notes: Sequence[EncodedNote], window: int) -> Iterator[RowBatch]:
@@ -237,25 +217,4 @@ def _batches(notes: Sequence[EncodedNote], window: int) -> Iterator[RowBatch]:
     # (n_rows,) each: the same as tokens of all notes end to end.
     first, last = (edges[:, i] + begins[edges[:, 2]] for i in range(2))
     for i in range(0, len(first), _ROWS_AT_ONCE):
-        yield RowBatch.of(first[i : i + _ROWS_AT_ONCE], last[i : i + _ROWS_AT_ONCE])
-
-
-def _block(columns: Sequence[int], values: Sequence[Integers32]) -> Block:
-    """Tokens grouped by equal values.
-
-    The values of a token are the digits of one number; before it grows too long, the numbers so far are replaced by
-    their ranks.
-    """
-    numbers, most = np.zeros(len(values[0]), dtype=np.int64), 1
-    for column in values:
-        least = int(column.min())
-        base = int(column.max()) - least + 1
-        if most * base >= 2**62:
-            numbers = np.unique(numbers, return_inverse=True)[1]
-            most = len(numbers)
-        numbers, most = numbers * base + (column - least), most * base
-    # (n_values,) and (n_tokens,): any token with a value serves as its example.
-    distinct, places = np.unique(numbers, return_inverse=True)
-    tokens = np.zeros(len(distinct), dtype=np.int64)
-    tokens[places] = np.arange(len(places))
-    return Block(tuple(columns), tokens, places)
+        yield RowBatch(first[i : i + _ROWS_AT_ONCE], last[i : i + _ROWS_AT_ONCE])

@@ -7,8 +7,8 @@ Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM 
 feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
 that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
 distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with some mentions replaced (Dai
-and Adel 2020), and the network also learns to predict words (Rei 2017). Training and proposing need NumPy alone; Keras
-on TensorFlow can train the same network.
+and Adel 2020), and the network also learns to predict words (Rei 2017). Training and proposing need NumPy alone;
+TensorFlow can train the same network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, TypedDict
+from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -42,14 +42,10 @@ from phistack.submodels.blstm.weights import (
     NetworkWeights,
     as_floats32,
     half_precision,
-    save_weights,
     transferred_weights,
 )
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
 from phistack.submodels.chain.crf import Chain
-
-if TYPE_CHECKING:
-    from phistack.submodels.blstm.training import Trainer, TrainingPlan
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE = "settings.json"
@@ -103,7 +99,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         :raises SettingsError: if a setting is out of its range.
         """
         from phistack.submodels.blstm.mention_replacement import Mentions
-        from phistack.submodels.blstm.training import EarlyStopping, TrainingPlan, f1_of, held_back, train
+        from phistack.submodels.blstm.training import EarlyStopping, Trainer, TrainingPlan, f1_of, held_back, train
 
         self.check()
         tables, development = held_back(tables, self.development, seed=seed)
@@ -122,9 +118,9 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         spellings: dict[str, int] = {}
         self._use_language_models(space)
         notes = self._encoded(tables, spellings, self.tags_)
-        mentions = Mentions.of(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
+        mentions = Mentions(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
         characters = self.encoder_.spell(spellings)
-        plan = TrainingPlan.of(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
+        plan = TrainingPlan(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
         self.weights_: list[NetworkWeights] = []
 
         def f1_on_development(weights: NetworkWeights) -> float:
@@ -137,7 +133,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             its_seed = seed + _BETWEEN_SEEDS * number
             stopping = EarlyStopping(f1_on_development, self.patience) if development else None
             earlier = transferred_weights(start.weights_[number], start.encoder_, self.encoder_) if start else []
-            trainer = self._new_trainer(plan, its_seed, [*known, *earlier])
+            trainer = Trainer(plan, seed=its_seed, known=[*known, *earlier])
             reported = partial(self._report, number)
             weights = train(trainer, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
             self.weights_.append(as_floats32(half_precision(weights)) if self.half_precision else weights)
@@ -153,7 +149,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
 
     def propose_in(self, tables: Sequence[FeatureTable], wanted: Sequence[LineMask]) -> list[list[Candidate]]:
         """The same for some lines; only the rows that hold one are read."""
-        excerpts = [Excerpt.of(table, lines, self.window) for table, lines in zip(tables, wanted, strict=True)]
+        excerpts = [Excerpt(table, lines, self.window) for table, lines in zip(tables, wanted, strict=True)]
         spellings: dict[str, int] = {}
         encoded = [
             row
@@ -235,9 +231,8 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         write_json(folder / _SETTINGS_FILE, self.settings())
         write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
         for number, weights in enumerate(self.weights_, start=1):
-            save_weights(
-                folder / _WEIGHTS_FILE.format(number), half_precision(weights) if self.half_precision else weights
-            )
+            saved = half_precision(weights) if self.half_precision else weights
+            np.savez(folder / _WEIGHTS_FILE.format(number), allow_pickle=False, **saved)
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
@@ -262,15 +257,6 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             model.weights_ = [as_floats32(weights) for weights in saved]
             model.chain()
         return model
-
-    def _new_trainer(self, plan: TrainingPlan, seed: int, known: Sequence[InitialValues]) -> Trainer:
-        if self.trainer == "numpy":
-            from phistack.submodels.blstm.training import NumpyTrainer
-
-            return NumpyTrainer(plan, seed=seed, known=known)
-        from phistack.submodels.blstm.keras_training import KerasTrainer
-
-        return KerasTrainer(plan, seed=seed, known=known)
 
     def _sizes(self) -> NetworkSizes:
         return NetworkSizes(

@@ -1,7 +1,7 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan.of(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
-    train(NumpyTrainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
+    plan = TrainingPlan(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
+    train(Trainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
 
 The result is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
 costs next to nothing. By default no notes are held out for early stopping: with a rate that falls the last average was
@@ -13,8 +13,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from phistack.features.columns.table import FeatureTable
 from phistack.features.reporting import report
 from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import UNKNOWN
-from phistack.submodels.blstm.gradients import FlatBatch, loss_and_gradients
+from phistack.submodels.blstm.gradients import FlatBatch, loss_and_gradients, read
 from phistack.submodels.blstm.layers import PREDICTIONS, WordPrediction
 from phistack.submodels.blstm.mention_replacement import Mentions
 from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
@@ -40,111 +39,81 @@ _SMALLEST_BATCH = 128
 """In tokens."""
 
 
-@dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How networks are trained on some notes.
+    """How networks are trained on some notes; with few, batches are smaller and an epoch may have several passes.
 
     :param settings: of the network.
     :param sizes: of its parts.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param unknown_values: the value id of each column that means unknown, of shape `(n_columns,)`.
-    :param prediction: a second task.
-    :param passes: passes over the notes in an epoch.
-    :param batch_tokens: tokens of a batch, with its padding.
     """
 
-    settings: BlstmSettings
-    sizes: NetworkSizes
-    characters: Integers32 = field(repr=False)
-    unknown_values: Integers32 = field(repr=False)
-    prediction: WordPrediction | None
-    passes: int
-    batch_tokens: int
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         settings: BlstmSettings,
         sizes: NetworkSizes,
         notes: Sequence[EncodedNote],
         characters: Integers32,
         unknown_values: Integers32,
-    ) -> TrainingPlan:
-        """With few notes, batches are smaller and an epoch may have several passes, for enough steps."""
+    ) -> None:
+        self.settings, self.sizes, self.characters, self.unknown_values = settings, sizes, characters, unknown_values
         n_tokens = sum(len(note.words) for note in notes)
-        batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
-        steps = max(n_tokens // batch_tokens, 1) * settings.epochs
-        passes = max(1, round(settings.least_steps / steps))
-        prediction = None
+        self.batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
+        steps = max(n_tokens // self.batch_tokens, 1) * settings.epochs
+        self.passes = max(1, round(settings.least_steps / steps))
+        self.prediction: WordPrediction | None = None
         if settings.language_model:
-            prediction = WordPrediction.of(notes, words=settings.foreseen_words, weight=settings.language_model)
-        return cls(settings, sizes, characters, unknown_values, prediction, passes, batch_tokens)
-
-    def noised(
-        self, words: Integers32, features: Integers32, generator: np.random.Generator
-    ) -> tuple[Integers32, Integers32]:
-        """Some words, of any shape, and feature values, `(..., n_columns)`, made unknown, as in new notes."""
-        forgotten = (generator.random(words.shape) < self.settings.word_dropout) & (words > 0)
-        lost = generator.random(features.shape, dtype=np.float32) < self.settings.value_dropout
-        return np.where(forgotten, np.int32(UNKNOWN), words), np.where(lost, self.unknown_values, features)
+            self.prediction = WordPrediction.of(notes, words=settings.foreseen_words, weight=settings.language_model)
 
 
-Batch = tuple[Sequence[TokenRange], Sequence[EncodedNote]]
-"""Rows, and the notes to which they belong."""
-
-
-class Trainer(Protocol):
-    """Learns from one batch after the other."""
-
-    def step(self, batch: Batch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
-        """Learn from one batch.
-
-        :param generator: for dropout and for what is made unknown.
-        :param rate: the learning rate.
-        :param kept: share of the running average of the weights that is kept.
-        :returns: the losses of the tags of the rows before the step, of shape `(n_rows,)`.
-        """
-        ...
-
-    def averaged(self) -> NetworkWeights:
-        """A copy of the running average of the network's weights, without those of the second task."""
-        ...
-
-
-class NumpyTrainer:
-    """The trainer of `submodels.blstm.gradients`.
+class Trainer:
+    """Learns from one batch after the other.
 
     :param seed: decides on the first weights.
     :param known: initial values that are not random.
     """
 
     def __init__(self, plan: TrainingPlan, *, seed: int = 0, known: Sequence[InitialValues] = ()) -> None:
-        self._plan = plan
+        self._plan, self._read = plan, read
+        if plan.settings.trainer == "tensorflow":
+            from phistack.submodels.blstm import tensorflow_reading
+
+            tensorflow_reading.load_tensorflow(plan.settings.threads)
+            self._read = tensorflow_reading.read
         second = plan.prediction.first_weights(plan.sizes.lstm, seed) if plan.prediction else {}
         optimiser = Sgd if plan.settings.optimiser == "sgd" else Adam
         first = {**first_weights(plan.sizes, seed, known), **second}
         self._optimiser: Adam | Sgd = optimiser(first, plan.settings.clip)
 
-    def step(self, batch: Batch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
-        """See `Trainer.step`."""
-        plan, optimiser = self._plan, self._optimiser
-        flat = FlatBatch.of(*batch, plan.characters)
-        words, features = plan.noised(flat.words, flat.features, generator)
-        optimiser.read(words)
-        loss, gradients = loss_and_gradients(
-            optimiser.weights,
-            replace(flat, words=words, features=features),
+    def step(self, batch: FlatBatch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
+        """Learn from one batch, in which some words and feature values are made unknown, as in new notes.
+
+        :param generator: for dropout and for what is made unknown.
+        :param rate: the learning rate.
+        :param kept: share of the running average of the weights that is kept.
+        :returns: the losses of the tags of the rows before the step, of shape `(n_rows,)`.
+        """
+        plan, settings = self._plan, self._plan.settings
+        forgotten = (generator.random(batch.words.shape) < settings.word_dropout) & (batch.words > 0)
+        lost = generator.random(batch.features.shape, dtype=np.float32) < settings.value_dropout
+        batch.words = np.where(forgotten, np.int32(UNKNOWN), batch.words)
+        batch.features = np.where(lost, plan.unknown_values, batch.features)
+        self._optimiser.read(batch.words)
+        _, losses, gradients = loss_and_gradients(
+            self._optimiser.weights,
+            batch,
             plan.sizes,
-            dropout=plan.settings.dropout,
-            locked=plan.settings.locked_dropout,
+            dropout=settings.dropout,
+            locked=settings.locked_dropout,
             generator=generator,
             prediction=plan.prediction,
+            read=self._read,
         )
-        optimiser.step(gradients, rate=rate, kept=kept)
-        return loss.of_rows
+        self._optimiser.step(gradients, rate=rate, kept=kept)
+        return losses
 
     def averaged(self) -> NetworkWeights:
-        """See `Trainer.averaged`."""
+        """A copy of the running average of the network's weights, without those of the second task."""
         return {name: values for name, values in self._optimiser.averaged().items() if name not in PREDICTIONS}
 
 
@@ -261,7 +230,8 @@ def train(
             reported((number + place / len(batches)) / n_passes, f"epoch {epoch} of {settings.epochs}")
             done += 1
             rate = rates.at((number + (place + 1) / len(batches)) / n_passes) * settings.decay ** (epoch - 1)
-            losses = trainer.step((rows, notes), generator, rate=rate, kept=min(settings.average, done / (done + 10)))
+            batch = FlatBatch(rows, notes, plan.characters)
+            losses = trainer.step(batch, generator, rate=rate, kept=min(settings.average, done / (done + 10)))
             loss += float(losses.sum())
             easy.remember(rows, notes, losses)
         _LOG.info("blstm: epoch %d of %d, %d batches", epoch, settings.epochs, len(batches))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,9 +157,3 @@ def half_precision(weights: NetworkWeights) -> dict[str, NDArray[np.float16]]:
     """The weights as 16-bit floats; what is beyond their range, such as forbidden transitions, becomes its end."""
     most = np.finfo(np.float16).max
     return {name: np.clip(array, -most, most).astype(np.float16) for name, array in weights.items()}
-
-
-def save_weights(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
-    """Write weights as NumPy arrays in a zip file."""
-    with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **weights)

@@ -6,8 +6,7 @@
 The value of a template at a token is one number (see `submodels.crf.templates`), and few such numbers have a weight.
 They are found through small tables: one turns the ids of the first column into numbers 1, 2, 3, ..., or 0 for an id in
 no attribute; a second does so for the next column, a third for pairs of both, and so on. CRFsuite's tagger needs each
-attribute of each token as a string, and making the strings takes far longer than tagging; `benchmarks/decoding.py`
-measures both.
+attribute of each token as a string, and making the strings takes far longer than tagging.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def test_the_score_is_how_often_a_rule_was_right() -> None:
 
 
 def test_reading_says_where_lines_and_sentences_begin() -> None:
-    reading = Reading.of("Jan kwam. Piet\nook")
+    reading = Reading("Jan kwam. Piet\nook")
     assert [word for i, word in enumerate(reading.words) if reading.is_first(i)] == ["Jan", "Piet", "ook"]
 
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.papers.egofication import Subject, egofication_languages, egofied
+from phistack.ensemble.papers.egofication import Subject, egofied
 from phistack.features.documents import Document, Span
-from phistack.features.errors import SettingsError
 from tests.fixture_types import Phistack
 
 REMBRANDT, HARI = Subject("Rembrandt van Rijn", "male"), Subject("Mata Hari", "female")
@@ -98,9 +97,3 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     (tmp_path / "bio.jsonl").write_text(json.dumps({"id": "1", "text": "Ann came."}) + "\n")
     status, _, error = phistack("egofy", tmp_path / "bio.jsonl", tmp_path / "out.jsonl", *arguments)
     assert status == 1 and reported in error and not (tmp_path / "out.jsonl").exists()
-
-
-def test_the_languages_are_those_of_the_table() -> None:
-    assert egofication_languages() == ("nl", "en")
-    with pytest.raises(SettingsError):
-        egofied(Document("1", "x"), HARI, "sv")

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -181,6 +182,11 @@ def test_there_are_tables_of_each_preset_that_a_paper_has() -> None:
         assert EngineSettings.preset(paper).submodels.keys() >= {*published(paper)["members"]}, paper
 
 
+def quick_berg() -> EngineSettings:
+    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    return replace(settings, features=replace(settings.features, language="sv"))
+
+
 def from_elsewhere(corpus: Corpus, start: str) -> Corpus:
     """The corpus with ids and patients that no other has."""
     notes = (replace(note, id=f"{start}{note.id}", group=f"{start}{note.group}") for note in corpus.documents)
@@ -190,8 +196,7 @@ def from_elsewhere(corpus: Corpus, start: str) -> Corpus:
 def test_corpora_that_are_added_fill_their_rows_on_other_notes_and_over_the_folds(tmp_path: Path) -> None:
     training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
     domain, general = (from_elsewhere(synthesize(n, seed=n, language="sv"), "x") for n in (12, 5))
-    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
-    settings = replace(settings, features=replace(settings.features, language="sv"))
+    settings = quick_berg()
     add_and_cache = {"added": [domain, general], "cache": tmp_path}
     found = reproduce("berg2019-crf", training, test, settings, PaperOptions(quick=True), **add_and_cache)
     rows = {str(table.number): table.rows for table in found.tables}
@@ -214,30 +219,24 @@ def test_corpora_that_are_added_fill_their_rows_on_other_notes_and_over_the_fold
 
 def test_the_mean_of_the_folds_is_that_of_each_fold_scored_by_itself(tmp_path: Path) -> None:
     training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
-    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
-    settings = replace(settings, features=replace(settings.features, language="sv"))
+    settings = quick_berg()
     rows = {str(t.number): t.rows for t in reproduce("berg2019-crf", training, test, settings, cache=tmp_path).tables}
     proposed = propose(training, settings, cache=tmp_path)
     answers = alone_answers(proposed, "crf")
     by_fold = [
-        evaluate(of_fold, of_fold.with_spans([answers[i] for i in fold])).strict.f1.value
+        evaluate(of_fold, of_fold.with_spans([answers[i] for i in fold]))
         for fold in training_folds(training.documents, n_folds=settings.folds, seed=settings.seed)
         for of_fold in [replace(training, documents=tuple(training.documents[i] for i in fold))]
     ]
     ours = {row["type"]: row["ours"]["EPR PHI"] for row in rows["4"]}
-    assert ours["Overall"][2] == pytest.approx(sum(by_fold) / len(by_fold))
-    of_label = [
-        evaluate(of_fold, of_fold.with_spans([answers[i] for i in fold])).types
-        for fold in training_folds(training.documents, n_folds=settings.folds, seed=settings.seed)
-        for of_fold in [replace(training, documents=tuple(training.documents[i] for i in fold))]
-    ]
-    names = [score.f1.value for scores in of_label for score in scores if score.name == "Last_Name"]
-    assert ours["Last_Name"][2] == pytest.approx(sum(names) / len(names)), "means by label too"
+    assert ours["Overall"][2] == pytest.approx(fmean(report.strict.f1.value for report in by_fold))
+    names = [score.f1.value for report in by_fold for score in report.types if score.name == "Last_Name"]
+    assert ours["Last_Name"][2] == pytest.approx(fmean(names)), "means by label too"
 
 
 def test_no_note_that_is_scored_is_learned_from_by_way_of_an_added_corpus() -> None:
     training, test = (synthesize(n, seed=n, language="sv") for n in (8, 4))
-    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    settings = quick_berg()
     with pytest.raises(
         SettingsError, match="all 4 notes of added corpus 1 are of patients, by their ids, or have texts"
     ):
@@ -252,7 +251,7 @@ def test_no_note_that_is_scored_is_learned_from_by_way_of_an_added_corpus() -> N
 
 def test_it_is_said_how_many_added_notes_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     training, test, added = (synthesize(n, seed=n, language="sv") for n in (6, 2, 5))
-    settings = settings_of("berg2019-crf", EngineSettings.preset("berg2019-crf"), quick=True)
+    settings = quick_berg()
     found = reproduce("berg2019-crf", training, test, settings, added=[added], cache=tmp_path)
     left = sum(d.group not in {note.group for note in test.documents} for d in added.documents)
     assert 0 < left < 5 and f"and {left} of its notes where" in found.origin.protocol

@@ -20,7 +20,6 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
-from phistack.features.tags import decode
 from phistack.submodels.base import new_submodel
 from phistack.submodels.blstm.character_training import LanguageModelPlan
 from phistack.submodels.chain.crf import IMPOSSIBLE
@@ -135,15 +134,6 @@ def test_a_search_of_the_paper_is_one_command(phistack: Phistack, tmp_path: Any)
     )  # fmt: skip
     assert status == 0, error
     assert EngineSettings.from_toml(tmp_path / "out" / "settings.toml").submodels["crf"]["templates"] == "trienes2020"
-
-
-# Tags
-
-
-def test_an_inside_tag_after_none_begins_a_span() -> None:
-    tags = ["O", "I-Name", "I-Name", "O", "B-Date", "I-Name"]
-    assert decode(tags) == [(1, 3, "Name"), (4, 5, "Date"), (5, 6, "Name")]
-    assert decode(tags) == decode(["O", "B-Name", "I-Name", "O", "B-Date", "B-Name"])
 
 
 def test_no_path_of_the_crf_goes_from_outside_to_inside() -> None:

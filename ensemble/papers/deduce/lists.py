@@ -1,7 +1,7 @@
 """Lists of names, places and institutions, and where a text has their entries.
 
     lists = DutchLists.shipped()
-    reading = Reading.of("Gezien door J. van der Berg")
+    reading = Reading("Gezien door J. van der Berg")
     lists.end("titles", reading, 2)          the token after the longest title that begins at the third token, or 2
     lists.has("family", "Hendrix")           True: one edit from Hendriks
 
@@ -39,28 +39,17 @@ _WIDEST_GAP = 2
 _BEFORE_SENTENCES = (".", "!", "?", ":", ";", "-", "*", "•")
 
 
-@dataclass(frozen=True)
 class Reading:
-    """The tokens of a text.
+    """The tokens of a text: runs of letters, runs of digits and single others.
 
-    :param words: as they are written.
-    :param folded: in small letters without accents.
-    :param starts: where they begin; `ends` where they end.
-    :param gaps: the white space before each.
+    `words` are as they are written, `folded` in small letters without accents; `gaps` is the white space before each.
     """
 
-    words: list[str] = field(repr=False)
-    folded: list[str] = field(repr=False)
-    starts: list[int] = field(repr=False)
-    ends: list[int] = field(repr=False)
-    gaps: list[str] = field(repr=False)
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Cut a text into runs of letters, runs of digits and single others."""
-        words, gaps = Tokeniser().cut(text)
-        starts, ends = offsets_of(words, gaps)
-        return cls(words, list(map(fold, words)), starts.tolist(), ends.tolist(), gaps)
+    def __init__(self, text: str) -> None:
+        self.words, self.gaps = Tokeniser().cut(text)
+        starts, ends = offsets_of(self.words, self.gaps)
+        self.folded = list(map(fold, self.words))
+        self.starts, self.ends = starts.tolist(), ends.tolist()
 
     def __len__(self) -> int:
         return len(self.words)

@@ -1,7 +1,7 @@
 """Rules for names: titles, initials, given names, interfixes, family names.
 
     rules = NameRules(DutchLists.shipped())
-    list(rules.find(Reading.of("Mw. J.P. van der Berg-Smit")))       [Found(12, 26, "Name", "title")]
+    list(rules.find(Reading("Mw. J.P. van der Berg-Smit")))       [Found(12, 26, "Name", "title")]
 
 What says that a word with a capital is a family name: a title, initials or a given name before it, an interfix that
 precedes hardly anything else (`van der`), or a list. Titles are cut from what is found, as the names of NUT have none.

@@ -100,7 +100,7 @@ def _found(text: str) -> Iterator[Mark]:
 
 def _titles(name: str) -> int:
     """How many characters of titles a name begins with."""
-    reading = Reading.of(name)
+    reading = Reading(name)
     first = NameRules(DutchLists.shipped()).after_titles(reading, 0)
     return reading.starts[first] if first < len(reading) else 0
 

@@ -150,7 +150,7 @@ class DeduceSubmodel(RuleSubmodel):
         """What is found, with its order: patterns as their file has them, then institutions, names and towns."""
         for number, mark in matched:
             yield number - len(self.patterns_), mark
-        reading = Reading.of(text)
+        reading = Reading(text)
         names = NameRules(self.lists_, self.fuzzy).find(reading)
         places = PlaceRules(self.lists_, self.fuzzy).find(reading)
         for found in (*names, *places):
