@@ -26,9 +26,9 @@ from phistack.ensemble.experiments.choosers import (
     choosers_of,
 )
 from phistack.ensemble.experiments.errors import calibrations_of
+from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.choosers import LogOddsRegression
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings

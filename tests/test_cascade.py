@@ -129,7 +129,7 @@ def test_nothing_is_tried_where_every_threshold_leaves_too_much_in_doubt(monkeyp
     monkeypatch.setattr(TbedSubmodel, "costly", True)
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._MOST", 0.0)
-    monkeypatch.setattr("phistack.ensemble.stacking.cascade._Trial", None)
+    monkeypatch.setattr("phistack.ensemble.stacking.cascade._losses", None)
     assert train(notes(24), SETTINGS).engine.cascade is None
 
 

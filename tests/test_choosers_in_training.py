@@ -14,9 +14,9 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.evaluation import Resampling, evaluate
 from phistack.ensemble.experiments.ablation import ablate
+from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
-from phistack.ensemble.stacking.choosers import LogOddsRegression
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings

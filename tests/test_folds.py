@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.stacking.folds import group_folds, labels_in_one_fold
+from phistack.ensemble.stacking.folds import at_most_folds, labels_in_one_part
 from phistack.features.documents import Document, Span
 from phistack.features.errors import TrainingError
 
@@ -13,14 +13,14 @@ def _documents(groups: list[int]) -> list[Document]:
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=40), st.integers(2, 5), st.integers(0, 3))
 def test_every_document_is_in_one_fold_and_no_patient_in_two(groups: list[int], n_folds: int, seed: int) -> None:
-    documents = _documents(groups)
-    if len(set(groups)) < n_folds:
-        with pytest.raises(TrainingError, match="patients"):
-            group_folds(documents, n_folds=n_folds, seed=seed)
+    documents, n_patients = _documents(groups), len(set(groups))
+    if n_patients < 2:
+        with pytest.raises(TrainingError, match="has 1 patients"):
+            at_most_folds(documents, n_folds=n_folds, seed=seed)
         return
-    folds = group_folds(documents, n_folds=n_folds, seed=seed)
+    folds = at_most_folds(documents, n_folds=n_folds, seed=seed)
     assert sorted(i for fold in folds for i in fold) == list(range(len(documents)))
-    assert all(folds)
+    assert all(folds) and len(folds) == min(n_folds, n_patients)
     homes: dict[str, int] = {}
     for number, fold in enumerate(folds):
         for i in fold:
@@ -29,16 +29,11 @@ def test_every_document_is_in_one_fold_and_no_patient_in_two(groups: list[int], 
 
 def test_the_same_seed_gives_the_same_folds_and_another_seed_others() -> None:
     documents = _documents(list(range(30)))
-    assert group_folds(documents, n_folds=5, seed=1) == group_folds(documents, n_folds=5, seed=1)
-    assert group_folds(documents, n_folds=5, seed=1) != group_folds(documents, n_folds=5, seed=2)
-
-
-def test_a_corpus_of_one_patient_cannot_be_split() -> None:
-    with pytest.raises(TrainingError, match="has 1 patients"):
-        group_folds(_documents([7, 7, 7]), n_folds=2)
+    assert at_most_folds(documents, n_folds=5, seed=1) == at_most_folds(documents, n_folds=5, seed=1)
+    assert at_most_folds(documents, n_folds=5, seed=1) != at_most_folds(documents, n_folds=5, seed=2)
 
 
 def test_labels_of_a_single_fold_are_found() -> None:
     rare = Document("a", "text", (Span(0, 2, "DEVICE"), Span(0, 4, "DATE")), "p1")
     usual = Document("b", "text", (Span(0, 4, "DATE"),), "p2")
-    assert labels_in_one_fold([rare, usual], [[0], [1]]) == ["DEVICE"]
+    assert labels_in_one_part([[rare], [usual]]) == ["DEVICE"]

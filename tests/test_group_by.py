@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.samples import samples_of
-from phistack.ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
+from phistack.ensemble.stacking.folds import at_most_folds, grouped_by, held_out_patients, training_folds
 from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
@@ -65,7 +65,7 @@ def test_neither_a_group_nor_a_patient_is_split(rows: list[tuple[int, int]], n_f
     if n_groups < n_folds:
         return
     homes: defaultdict[Any, set[int]] = defaultdict(set)
-    for number, fold in enumerate(group_folds(grouped.documents, n_folds=n_folds)):
+    for number, fold in enumerate(at_most_folds(grouped.documents, n_folds=n_folds)):
         for i in fold:
             template, patient = rows[i]
             homes["patient", patient].add(number)

@@ -22,9 +22,8 @@ from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN
-from phistack.ensemble.stacking.known.columns import label_of, role_of, roles
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
-from phistack.ensemble.stacking.known.roster import Roster
+from phistack.ensemble.stacking.known.roster import Roster, label_of, role_of, roles
 from phistack.ensemble.stacking.overruling import read_overruling
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.patients import invent_patient

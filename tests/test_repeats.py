@@ -203,8 +203,8 @@ def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(m
         seen.append([list(fold) for fold in folds])
         return original(rows, right, folds, kernel)
 
-    original = module.margins_out_of_fold  # type: ignore[attr-defined]
-    monkeypatch.setattr(module, "margins_out_of_fold", spy)
+    original = module.machines_out_of_fold  # type: ignore[attr-defined]
+    monkeypatch.setattr(module, "machines_out_of_fold", spy)
     counts = WordCounts.of((t.document for t in tables), "en")
     RepeatClassifier(counts).fit(tables, decisions, _folds(48))
     assert seen and all(folds == _folds(48) for folds in seen)

@@ -16,12 +16,11 @@ from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.svm import (
     KERNELS,
     KernelSettings,
-    KernelSVM,
     LinearSettings,
     SvmSettings,
     fit_svm,
+    machines_out_of_fold,
     margins_of,
-    margins_out_of_fold,
     svm_from_arrays,
 )
 from phistack.features.columns.settings import FeatureSettings
@@ -48,11 +47,11 @@ def test_the_kernel_svm_decides_as_scikit_learn_does() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 5)) * [1, 10, 0.1, 1, 0]
     right = rows[:, 0] * rows[:, 1] > 0
-    machine = KernelSVM.fit(rows, right, KernelSettings(0.1, 2.0, 3.0))
+    machine = fit_svm(rows, right, KernelSettings(0.1, 2.0, 3.0))
     standard = (rows - rows.mean(0)) / np.where(rows.std(0) > 0, rows.std(0), 1)
     oracle = SVC(gamma=0.1, class_weight={True: 2.0, False: 3.0}).fit(standard, right)
     assert machine.margins(rows) == pytest.approx(oracle.decision_function(standard))
-    again = KernelSVM.from_arrays(machine.arrays(), 5)
+    again = svm_from_arrays(machine.arrays(), 5, KernelSettings(0.1, 2.0, 3.0))
     assert np.array_equal(again.margins(rows), machine.margins(rows))
 
 
@@ -177,9 +176,8 @@ def test_it_keeps_the_machines_that_judge_training_notes_out_of_fold() -> None:
     tables, pools = _training()
     stacker = Stacker(StackerSettings(folds=3, weigh_forms=False)).fit(tables, pools, sources=("crf", "regex"))
     rows, right = stacker.features_.matrices(tables, pools), [np.array([False, True, True])] * len(tables)
-    oracle = [calibrated(m, stacker.calibration_) for m in margins_out_of_fold(
-        rows, right, stacker.folds_, stacker.kernel_
-    )]  # fmt: skip
+    machines = machines_out_of_fold(rows, right, stacker.folds_, stacker.kernel_)
+    oracle = [calibrated(m, stacker.calibration_) for m in margins_of(machines, rows, stacker.folds_)]
     assert sorted(i for fold in stacker.folds_ for i in fold) == list(range(len(tables)))
     for found, expected in zip(stacker.judged_out_of_fold(tables, pools), oracle, strict=True):
         assert np.array_equal(found, expected)
@@ -253,7 +251,7 @@ def test_candidates_in_one_fold_only_train_a_stacker_without_warnings() -> None:
     rng = np.random.default_rng(0)
     rows, right = [rng.normal(size=(4, 3)), np.zeros((0, 3))], [np.array([True, True, False, True]), np.zeros(0, bool)]
     for settings in KINDS:
-        distances = margins_out_of_fold(rows, right, [[0], [1]], settings)
+        distances = margins_of(machines_out_of_fold(rows, right, [[0], [1]], settings), rows, [[0], [1]])
         assert (distances[0] > 0).all() and len(distances[1]) == 0
-    nothing = KernelSVM.fit(np.zeros((0, 3)), np.zeros(0, bool), KernelSettings(0.1, 1.0, 1.0))
+    nothing = fit_svm(np.zeros((0, 3)), np.zeros(0, bool), KernelSettings(0.1, 1.0, 1.0))
     assert np.isfinite(nothing.mean).all() and (nothing.scale == 1).all()

@@ -20,22 +20,16 @@ from phistack.ensemble.evaluation import Criterion, Score, criterion_named
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Difference
 from phistack.ensemble.evaluation.tables import Table, TableRow, points, share
+from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression, Voted
 from phistack.ensemble.experiments.parts import STACK, Answers, plain, system_cell, systems_of
 from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
-from phistack.ensemble.stacking.choosers import (
-    LogOddsRegression,
-    Voted,
-    chosen_by,
-    majority_vote,
-    perfect_choice,
-    plain_mean,
-)
 from phistack.ensemble.training.fit_runs import Proposals
 from phistack.ensemble.training.proposals import Proposed
 from phistack.ensemble.training.trainer import Training
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
+from phistack.features.ranges import non_overlapping
 
 PERFECT, MAJORITY, LOGISTIC = "perfect chooser", "majority vote", "logistic regression"
 LESS_STACK = "less stack"
@@ -43,6 +37,29 @@ LESS_STACK = "less stack"
 _MEAN = "mean over {:.2f}"
 _THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)
 _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
+
+
+def chosen_by(candidates: Iterable[Voted], source: str) -> list[Span]:
+    """What a submodel marks by itself in a note."""
+    return [c.span for c in candidates if any(vote.chosen and vote.source == source for vote in c.votes)]
+
+
+def majority_vote(candidates: Iterable[Voted], members: Sequence[str]) -> list[Span]:
+    """What more than half of the submodels mark in a note, with the same start, end and label.
+
+    Such spans never overlap: any two of them are chosen by one submodel, whose own choices do not overlap.
+    """
+    return [c.span for c in candidates if 2 * sum(v.chosen and v.source in members for v in c.votes) > len(members)]
+
+
+def plain_mean(candidates: Sequence[Voted], members: Sequence[str], threshold: float) -> list[Span]:
+    """Where in a note the mean of the submodels' scores is above a threshold.
+
+    A submodel that does not propose a candidate has a score of 0 for it. Of those that overlap, the set with the
+    largest sum of (mean - threshold) stays, as in the stacker.
+    """
+    means = [sum(v.score for v in c.votes if v.source in members) / len(members) for c in candidates]
+    return [candidates[i].span for i in non_overlapping(candidates, [mean - threshold for mean in means])]
 
 
 def stack_table(
@@ -152,9 +169,9 @@ def choosers_of(
     """
 
     def perfect(pool: Sequence[Voted], accepted: Sequence[Span], note: Document) -> list[Span]:
-        """The gold spans that a member proposed or only the stack found."""
-        proposed = [c for c in pool if any(vote.source in members for vote in c.votes)]
-        return sorted({*perfect_choice(proposed, note.spans), *{*note.spans}.intersection(accepted)})
+        """The gold spans that a member proposed or only the stack found; no chooser can find more of them."""
+        proposed = {c.span for c in pool if any(vote.source in members for vote in c.votes)}
+        return sorted({*note.spans}.intersection(proposed.union(accepted)))
 
     means = {_MEAN.format(t): [plain_mean(pool, members, t) for pool in pools] for t in _THRESHOLDS}
     majority = {MAJORITY: [majority_vote(pool, members) for pool in pools]} if len(members) > 1 else {}

@@ -14,14 +14,15 @@ chooses the one with the best strict F1.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
-from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import MetaFeatures, log_odds
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
@@ -56,14 +57,11 @@ class Stacker:
     """Judges candidates and chooses among them.
 
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
-    `choices_` (thresholds for more recall or precision; see `recalling`), `trust_` (the weight of the machine
-    beside `lean_on`), `figures_` (strict F1 in its own
-    cross-validation, for each setting tried), `forms_`, `repeats_` and `rules_` (`None` where the settings leave them
-    out) and, not saved, `decided_` (the out-of-fold decisions on each training note as it was written, with repeats and
-    rules), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (one for each fold, which never saw its
-    patients).
-
-    :param settings: how it is trained.
+    `choices_` (thresholds for more recall or precision; see `recalling`), `trust_` (the weight of the machine beside
+    `lean_on`), `figures_` (strict F1 out of fold for each setting tried), `forms_`, `repeats_`, `rules_` (`None` where
+    the settings leave them out). Not saved: `decided_` (the out-of-fold decisions on each training note as it was
+    written, with repeats and rules), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (one for each
+    fold, which never saw its patients).
     """
 
     def __init__(self, settings: StackerSettings | None = None) -> None:
@@ -98,8 +96,6 @@ class Stacker:
         :param counts: of the notes' words, if they are already known.
         :raises TrainingError: if no submodel proposed anything.
         """
-        from phistack.ensemble.stacking.folds import at_most_folds
-
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
@@ -119,11 +115,10 @@ class Stacker:
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in () if self.settings.alone else kernels or KERNELS[self.settings.kernel]:
-            machines = list(machines_out_of_fold(rows, is_phi, folds, kernel, extremes))
+            machines = machines_out_of_fold(rows, is_phi, folds, kernel, extremes)
             margins = margins_of(machines, rows, folds)
             calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
-            probabilities = [calibrated(margin, calibration) for margin in margins]
-            probabilities = self._leaning(pools, probabilities)
+            probabilities = self._leaning(pools, [calibrated(margin, calibration) for margin in margins])
             threshold, f1 = best_threshold(pools, probabilities, gold, self.settings.beta)
             self.figures_[str(kernel)] = f1
             _LOG.info("stacker: %s: out-of-fold F1 %.4f", kernel, f1)
@@ -240,12 +235,14 @@ class Stacker:
         The odds are a weighted geometric mean: the prior counts as `_EVEN` mentions, the machine as those that it saw.
         """
         on = {*self.settings.lean_on} & {*self.features_.sources}
-        return [self._drawn(pool, p, on) if on else p for pool, p in zip(pools, found, strict=True)]
-
-    def _drawn(self, pool: Sequence[PooledCandidate], found: Floats, on: Collection[str]) -> Floats:
-        prior = np.array([max((v.score for v in c.votes if v.source in on), default=0.0) for c in pool])
-        odds = self.trust_ * log_odds(found, _SUREST) + (1 - self.trust_) * log_odds(prior, _SUREST)
-        return np.where(prior > 0, 1 / (1 + np.exp(-odds)), found)
+        if not on:
+            return list(found)
+        leaning = []
+        for pool, machine in zip(pools, found, strict=True):
+            prior = np.array([max((v.score for v in c.votes if v.source in on), default=0.0) for c in pool])
+            odds = self.trust_ * log_odds(machine, _SUREST) + (1 - self.trust_) * log_odds(prior, _SUREST)
+            leaning.append(np.where(prior > 0, 1 / (1 + np.exp(-odds)), machine))
+        return leaning
 
     def _weighed(
         self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False
@@ -253,5 +250,11 @@ class Stacker:
         """The probabilities of each note's candidates, lower where their label never had their surface form."""
         if self.forms_ is None:
             return list(found)
-        patients = [table.document.group if in_training else "" for table in tables]
-        return list(map(self.forms_.weighed_pool, tables, pools, found, patients))
+        weighed = []
+        for table, pool, probabilities in zip(tables, pools, found, strict=True):
+            text, patient = table.document.text, table.document.group if in_training else ""
+            pairs = zip((candidate.span for candidate in pool), probabilities.tolist(), strict=True)
+            weighed.append(
+                np.array([self.forms_.weighed(text[s.start : s.end], s.label, p, patient) for s, p in pairs])
+            )
+        return weighed

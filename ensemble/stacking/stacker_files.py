@@ -27,8 +27,6 @@ from phistack.features.writing import write_json
 
 
 class _StackerState(TypedDict):
-    """What `stacker.json` holds."""
-
     settings: StackerSettings
     sources: list[str]
     labels: list[str]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from phistack.ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
+from phistack.ensemble.stacking.folds import check_phi, labels_in_one_part, training_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.tools.stopwatch import Spent
@@ -107,7 +107,7 @@ def prepared(
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
-    for label in labels_in_one_fold(documents, parts):
+    for label in labels_in_one_part([documents[i] for i in part] for part in parts):
         message = (
             f"the label {shown_label(label)} occurs in one fold only, so the stacker cannot learn about it; add notes"
         )

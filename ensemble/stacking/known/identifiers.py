@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN
-from phistack.ensemble.stacking.known.columns import label_of, roles
-from phistack.ensemble.stacking.known.roster import Record, Roster
+from phistack.ensemble.stacking.known.roster import Record, Roster, label_of, roles
 from phistack.ensemble.stacking.known.search import KnownIndex, identifiers_of
 from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.repeats import WordCounts

@@ -20,13 +20,18 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from phistack.ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
 from phistack.ensemble.stacking.known.dates import KnownDates
-from phistack.ensemble.stacking.known.initials import KnownInitials
-from phistack.ensemble.stacking.known.names import Name, Spelling, Stretch, doubtful_words, is_sentence_end
-from phistack.ensemble.stacking.known.roster import Record
-from phistack.ensemble.stacking.known.signs import Place
-from phistack.ensemble.stacking.known.spellings import Misspellings, spelt_out
+from phistack.ensemble.stacking.known.names import (
+    Misspellings,
+    Name,
+    Spelling,
+    Stretch,
+    doubtful_words,
+    is_sentence_end,
+    spelt_out,
+)
+from phistack.ensemble.stacking.known.roster import Record, SearchedAs, label_of, roles, searched_as
+from phistack.ensemble.stacking.known.signs import KnownInitials, Place
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from phistack.ensemble.stacking.known.columns import searched_as
+from phistack.ensemble.stacking.known.roster import searched_as
 from phistack.ensemble.stacking.known.search import Identifier, KnownIndex
 from phistack.ensemble.stacking.known.signs import Place
 from phistack.ensemble.stacking.repeats import search_mode

@@ -28,7 +28,14 @@ from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.svm import KernelSettings, KernelSVM, margins_out_of_fold
+from phistack.ensemble.stacking.svm import (
+    KernelSettings,
+    Svm,
+    fit_svm,
+    machines_out_of_fold,
+    margins_of,
+    svm_from_arrays,
+)
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
@@ -99,7 +106,7 @@ class RepeatClassifier:
         ]
         n_right = sum(int(answers.sum()) for answers in is_phi)
         n_wrong = sum(map(len, is_phi)) - n_right
-        self.svm_: KernelSVM | None = None
+        self.svm_: Svm | None = None
         self.calibration_: Curve = (1.0, 0.0)
         self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
         probabilities = list(map(_by_rule, places))
@@ -112,7 +119,7 @@ class RepeatClassifier:
         if min(n_right, n_wrong) >= _FEWEST:
             rows = list(map(matrix_of, places))
             probabilities = self._choose(rows, is_phi, folds, scores)
-            self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
+            self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
         self.figures_["F1"] = scores.at(probabilities, self.threshold_)
         if self.figures_["F1"] < self.figures_["F1 without repeats"] - _ABOUT:
             self.threshold_ = _NEVER
@@ -130,7 +137,7 @@ class RepeatClassifier:
         """Choose kernel, calibration and threshold; :returns: the out-of-fold probabilities."""
         best, chosen = -1.0, [np.zeros(len(answers)) for answers in is_phi]
         for kernel in _KERNELS:
-            margins = margins_out_of_fold(rows, is_phi, folds, kernel)
+            margins = margins_of(machines_out_of_fold(rows, is_phi, folds, kernel), rows, folds)
             calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
             probabilities = [calibrated(margin, calibration) for margin in margins]
             f1 = scores.f1(probabilities, _THRESHOLDS)
@@ -202,8 +209,10 @@ class RepeatClassifier:
                 raise BundleError(reason)
             classifier.kernel_, classifier.calibration_ = state["kernel"], state["curve"]
             classifier.threshold_, classifier.figures_ = state["threshold"], state["figures"]
-            arrays = files.arrays("repeats.npz") if state["has_machine"] else None
-            classifier.svm_ = None if arrays is None else KernelSVM.from_arrays(arrays, len(REPEAT_FEATURES))
+            classifier.svm_ = None
+            if state["has_machine"]:
+                arrays = files.arrays("repeats.npz")
+                classifier.svm_ = svm_from_arrays(arrays, len(REPEAT_FEATURES), classifier.kernel_)
         return classifier
 
 
