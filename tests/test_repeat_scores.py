@@ -3,22 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.repeats.scores import RepeatScores
+from phistack.ensemble.stacking.repeats.classifier import TrainingNotes
 from phistack.ensemble.stacking.repeats.search import Repeat
 from phistack.features.arrays import Floats
-from phistack.features.columns.settings import FeatureSettings
-from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Span
 from phistack.features.ranges import non_overlapping
 
-TEXT = "Dana Smith and Ann Lee, seen."
-SPACE = FeatureSpace(FeatureSettings())
-TABLES = SPACE.fit([Document(str(i), TEXT, (Span(0, 10, "PATIENT"),)) for i in range(3)])
 THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 spans = st.builds(
@@ -27,20 +20,12 @@ spans = st.builds(
     st.integers(1, 5),
     st.sampled_from(["DOCTOR", "PATIENT"]),
 )
-apart = st.lists(spans, max_size=6).map(
-    lambda found: [
-        found[i] for i in non_overlapping([Decision(span, 1.0, True, ()) for span in found], [1.0] * len(found))
-    ]
-)
+apart = st.lists(spans, max_size=6).map(lambda found: [found[i] for i in non_overlapping(found, [1.0] * len(found))])
 notes = st.tuples(
     st.lists(spans, max_size=5, unique=True),
     apart,
     st.lists(st.tuples(spans, st.sampled_from([0.1, 0.3, 0.6, 0.62, 0.9])), max_size=6, unique_by=lambda pair: pair[0]),
 )
-
-
-def _table(gold: Sequence[Span], number: int) -> FeatureTable:
-    return SPACE.table(Document(str(number), TEXT, tuple(sorted(gold))))
 
 
 def _by_sets(
@@ -55,8 +40,6 @@ def _by_sets(
 def test_f1_is_that_of_the_spans_that_are_left(
     given_notes: list[tuple[list[Span], list[Span], list[tuple[Span, float]]]],
 ) -> None:
-    tables = [_table(gold, number) for number, (gold, _, _) in enumerate(given_notes)]
-    decisions = [[Decision(span, 0.8, True, ()) for span in accepted] for _, accepted, _ in given_notes]
     repeats = [[Repeat(span, (), ()) for span, _ in pairs] for _, _, pairs in given_notes]
     values = [np.array([value for _, value in pairs]) for _, _, pairs in given_notes]
     expected = []
@@ -67,16 +50,5 @@ def test_f1_is_that_of_the_spans_that_are_left(
             n_right += len(found & set(gold))
             n_all += len(found) + len(gold)
         expected.append(2 * n_right / n_all if n_all else 0.0)
-    scores = RepeatScores(tables, decisions, repeats)
-    assert scores.f1(values, THRESHOLDS).tolist() == expected
-    assert scores.at(values, 0.5) == expected[2]
-
-
-def test_a_refused_decision_is_not_among_what_was_found() -> None:
-    decisions = [[Decision(Span(0, 10, "PATIENT"), 0.8, i > 0, ())] for i in range(3)]
-    scores = RepeatScores(TABLES, decisions, [[], [], []])
-    assert scores.at([np.zeros(0)] * 3, 0.5) == pytest.approx(0.8)
-
-
-def test_without_any_span_it_is_0() -> None:
-    assert RepeatScores([_table([], 0)], [[]], [[]]).at([np.zeros(0)], 0.5) == 0.0
+    scored = TrainingNotes([set(note[0]) for note in given_notes], [set(note[1]) for note in given_notes], repeats)
+    assert scored.f1(values, THRESHOLDS).tolist() == expected

@@ -71,7 +71,7 @@ def test_candidates_that_overlap_none_that_can_be_accepted_are_counted_for_all_t
     def never(*_: object) -> object:
         raise AssertionError("nothing overlaps, so there is nothing to search")
 
-    monkeypatch.setattr(thresholds, "_counted_run", never)
+    monkeypatch.setattr(thresholds, "non_overlapping", never)
     spans = [Span(0, 5, "DOCTOR"), Span(0, 9, "DOCTOR"), Span(9, 12, "DOCTOR")]
     pools = [[PooledCandidate(span, ()) for span in spans]]
     found = best_threshold(pools, [np.array([0.9, 0.05, 0.5])], [{spans[0]}])

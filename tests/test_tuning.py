@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import phistack.ensemble.experiments.tuning as tuning_module
 from phistack.ensemble.experiments.parts import alone_answers
-from phistack.ensemble.experiments.search_space import SearchSpace
-from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.experiments.tuning import SearchSpace, tune
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.training.fit_runs import run_fits
 from phistack.ensemble.training.proposals import propose

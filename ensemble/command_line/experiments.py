@@ -160,8 +160,7 @@ def tune(
     Trials are scored out of fold by patient, or on a part of the patients where the file of ranges says so.
     """
     with stage("reading the notes"):
-        from phistack.ensemble.experiments.search_space import SearchSpace
-        from phistack.ensemble.experiments.tuning import tune
+        from phistack.ensemble.experiments.tuning import SearchSpace, tune
 
         ranges = SearchSpace.named(space)
         notes, _, settings = _read(training, corpus, None)

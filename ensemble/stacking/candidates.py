@@ -28,11 +28,7 @@ _OVER_AND_OVER = 40
 
 @dataclass(frozen=True, slots=True)
 class PooledCandidate:
-    """A span and label, and every submodel's candidate for exactly that.
-
-    :param span: where and what.
-    :param votes: one candidate a source, in the order of the submodels; never empty.
-    """
+    """A span with its label, and the candidates for exactly that: one a source, in the order of the submodels."""
 
     span: Span
     votes: tuple[Candidate, ...]
@@ -52,8 +48,7 @@ Pools = Sequence[Sequence[PooledCandidate]]
 class Decision:
     """The stacker's judgement of a pooled candidate.
 
-    :param span: where and what.
-    :param probability: that it is PHI of this label, in [0, 1].
+    :param probability: that the span is PHI of its label, in [0, 1].
     :param accepted: whether it is in the result; accepted decisions of a note never overlap.
     :param votes: who proposed it.
     """
@@ -111,10 +106,7 @@ def is_repetition(text: str) -> bool:
 
 
 def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:
-    """The spans that a submodel chose, in the note as it was written.
-
-    :param view: the plain view of the note; the candidates are spans of it.
-    """
+    """The spans that a submodel chose, in the note as it was written; the candidates are spans of its plain view."""
     return sorted({view.in_note(candidate.span) for candidate in candidates if candidate.chosen})
 
 

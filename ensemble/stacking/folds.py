@@ -1,8 +1,7 @@
 """Parts of a corpus, split by patient or by larger groups that must stay together.
 
     corpus = grouped_by(corpus, "_t([0-9]+)")     notes of one template stay together, by their names
-    for held_out in training_folds(documents, n_folds=5, seed=0):
-        ...                                     indices of the documents of one part
+    training_folds(documents, n_folds=5, seed=0)        for each of five parts the indices of its documents
     training, held_out = held_out_patients(corpus, seed=0)      four fifths of the patients, and the others
 
 Out-of-fold prediction: the models that predict a note never saw its patient (Wolpert 1992).
@@ -30,8 +29,8 @@ _LOG = logging.getLogger("phistack")
 def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
     """The corpus with groups of notes that no fold separates: those with the same match of a pattern in their names.
 
-    The match is what the pattern's groups match, or the whole match if it has none. Patients are not split either: two
-    groups with notes of one patient become one. A note without a match stays with its patient.
+    The match is what the pattern's groups match, or the whole match if it has none. Two groups with notes of one
+    patient become one. A note without a match stays with its patient.
 
     :param pattern: a regular expression, searched for anywhere in the name (id). Without one, or if the notes are
         grouped already, the corpus is returned as it is.

@@ -12,15 +12,14 @@ candidates overlap no other that any threshold would accept, so they are counted
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
+from phistack.ensemble.stacking.candidates import Pools
 from phistack.features.arrays import Floats
 from phistack.features.documents import Span
-from phistack.features.ranges import overlapping_groups
+from phistack.features.ranges import non_overlapping, overlapping_groups
 
 THRESHOLDS: tuple[float, ...] = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
 ABOUT = 0.0005
@@ -33,9 +32,6 @@ CHOICES = (HIGH, BALANCED, "precise")
 _FINE: tuple[float, ...] = tuple(np.round(np.arange(0.04, 0.97, 0.02), 2).tolist())
 _PRECISION_KEPT, _RECALL_KEPT = 0.9, 0.95
 """The least precision of `high` and recall of `precise`, as shares of those of `balanced`."""
-
-_Run = list[tuple[PooledCandidate, float]]
-"""Candidates of one note with their probabilities; none overlaps one of another run."""
 
 
 def best_threshold(
@@ -67,7 +63,7 @@ def recall_choices(
     `high` is the lowest that keeps 90 % of the precision of `balanced`; `precise` the highest that keeps 95 % of its
     recall.
 
-    :param balanced: the threshold of `best_threshold`; the other parameters are those of `best_threshold`.
+    :param balanced: the threshold of `best_threshold`, whose other parameters are the same.
     """
     thresholds = sorted({*_FINE, balanced})
     n_accepted, _, n_right = _counted(pools, probabilities, gold, thresholds)
@@ -90,41 +86,24 @@ def _counted(
 
     :param thresholds: from low to high.
     """
-    levels = np.array(thresholds)
-    totals = np.zeros((3, len(levels)))
+    # (3, n_thresholds): the three figures of candidates that overlap others.
+    totals = np.zeros((3, len(thresholds)))
     alone: list[float] = []
     right: list[bool] = []
     for pool, probability, spans in zip(pools, probabilities, gold, strict=True):
         usable = np.flatnonzero(probability > thresholds[0]).tolist()
-        of_span = {pool[i].span: (pool[i], float(probability[i])) for i in usable}
-        for group in overlapping_groups(of_span):
-            run = [of_span[span] for span in group]
-            if len(run) == 1:
-                alone.append(run[0][1])
-                right.append(run[0][0].span in spans)
-            else:
-                totals += _counted_run(run, spans, levels)
+        known = {pool[i].span: float(probability[i]) for i in usable}
+        for group in overlapping_groups(known):
+            if len(group) == 1:
+                alone.append(known[group[0]])
+                right.append(group[0] in spans)
+                continue
+            for i, threshold in enumerate(thresholds):
+                accepted = [group[j] for j in non_overlapping(group, [known[span] - threshold for span in group])]
+                totals[:, i] += len(accepted), sum(map(known.__getitem__, accepted)), len(spans.intersection(accepted))
     lonely = np.array(alone)
-    above = lonely > levels[:, None]
+    # (n_thresholds, n_alone): which of the others are accepted.
+    above = lonely > np.array(thresholds)[:, None]
     n_right = above[:, np.array(right, dtype=bool)].sum(axis=1)
-    n_accepted, n_expected, of_runs = totals
-    return n_accepted + above.sum(axis=1), n_expected + (above * lonely).sum(axis=1), of_runs + n_right
-
-
-def _counted_run(run: _Run, gold: set[Span], levels: Floats) -> Floats:
-    """The three figures of `_counted` for candidates that overlap, of shape `(3, n_levels)`.
-
-    As `features.ranges.non_overlapping`, for all thresholds at once: of the candidates that end first, the best set
-    either leaves out the last one, or takes it with the best set of those that end before it begins.
-    """
-    ordered = sorted(run, key=lambda item: (item[0].span.end, item[0].span))
-    ends = [candidate.span.end for candidate, _ in ordered]
-    # (4, n_levels) for each number of candidates: the sum of what lies above the threshold, then the three figures.
-    best = [np.zeros((4, len(levels)))]
-    for place, (candidate, probability) in enumerate(ordered):
-        gain = probability - levels
-        of_one = np.stack([gain, *np.broadcast_to([[1], [probability], [candidate.span in gold]], (3, len(levels)))])
-        taken = best[bisect_right(ends, candidate.span.start, hi=place)] + of_one
-        better = (gain > 0) & (taken[0] > best[-1][0])
-        best.append(np.where(better, taken, best[-1]))
-    return best[-1][1:]
+    n_accepted, n_expected, of_groups = totals
+    return n_accepted + above.sum(axis=1), n_expected + (above * lonely).sum(axis=1), of_groups + n_right

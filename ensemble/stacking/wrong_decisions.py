@@ -23,12 +23,7 @@ from phistack.features.documents import Document, Span
 
 
 class KindOfWrong(NamedTuple):
-    """One kind.
-
-    :param side: `missed` or `false`.
-    :param short: the head of its column.
-    :param means: the kind in words.
-    """
+    """One kind; its `side` is `missed` or `false`, `short` is the head of its column."""
 
     side: str
     name: str
@@ -77,9 +72,8 @@ class WrongDecision:
 
 
 def wrong_decisions(note: Document, decisions: Sequence[Decision]) -> list[WrongDecision]:
-    """All wrong decisions on one note, sorted by span.
+    """All wrong decisions on a note with gold spans, of which equal ones count once, sorted by span.
 
-    :param note: with its gold spans, of which equal ones count once.
     :param decisions: on all candidates for it.
     """
     return sorted((*_missed(note, decisions), *_false(note, decisions)), key=lambda wrong: wrong.span)
@@ -97,13 +91,12 @@ def _missed(note: Document, decisions: Sequence[Decision]) -> Iterator[WrongDeci
 
 
 def _false(note: Document, decisions: Sequence[Decision]) -> Iterator[WrongDecision]:
-    gold = {*note.spans}
+    gold = sorted({*note.spans})
     for decision in decisions:
         span = decision.span
         if decision.accepted and span not in gold:
-            closeness, _ = _closest(span, [*gold])
-            instead = tuple(sorted(filter(span.overlaps, gold)))
-            kind = FALSE[closeness - 1]
+            kind = FALSE[_closest(span, gold)[0] - 1]
+            instead = tuple(filter(span.overlaps, gold))
             yield WrongDecision(note.id, span, kind, *_sources([decision]), instead, decision.probability)
 
 

@@ -22,9 +22,9 @@ from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.known.roster import Record, Roster, label_of, roles
 from phistack.ensemble.stacking.known.search import KnownIndex, identifiers_of
 from phistack.ensemble.stacking.known.signs import Place
-from phistack.ensemble.stacking.repeats import WordCounts
 from phistack.ensemble.stacking.repeats.classifier import REPEAT
 from phistack.ensemble.stacking.repeats.search import non_name_words
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView, plain_view

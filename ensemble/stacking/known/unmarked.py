@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from phistack.ensemble.stacking.known.roster import searched_as
 from phistack.ensemble.stacking.known.search import Identifier, KnownIndex
 from phistack.ensemble.stacking.known.signs import Place
-from phistack.ensemble.stacking.repeats import search_mode
+from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document, Span
 from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.ranges import covering, ranges_of
