@@ -29,8 +29,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.stacking.candidates import pools_of
 from phistack.ensemble.stacking.folds import grouped_by
-from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.proposals import Proposed, propose
 from phistack.ensemble.training.settings import EngineSettings

@@ -17,7 +17,7 @@ from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression
 from phistack.ensemble.experiments.results import write_results
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span

@@ -21,7 +21,7 @@ from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_res
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.experiments.transfer import Domain, transfer
 from phistack.ensemble.stacking.folds import held_out_patients
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from phistack.features.documents import Corpus, Document, Span

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.stacking.folds import at_most_folds, grouped_by, held_out_patients, training_folds
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.training.proposals import propose
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train

@@ -19,9 +19,8 @@ from phistack.ensemble.stacking.candidates import Decision, pools_of
 from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier
 from phistack.ensemble.stacking.repeats.search import search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
-from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.ensemble.views.explanation import print_explanation

@@ -10,9 +10,8 @@ from sklearn.svm import SVC, LinearSVC
 from phistack.ensemble.stacking.calibration_curve import calibrated
 from phistack.ensemble.stacking.candidates import PooledCandidate, pooled
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
-from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.svm import (
     KERNELS,
     KernelSettings,

@@ -43,9 +43,7 @@ class TypeAgreement(NamedTuple):
 class Agreement:
     """All that `agree` found.
 
-    :param score: strict, of all types together.
     :param kappa: Cohen's, over tokens and their labels.
-    :param doubts: places to look at.
     """
 
     names: tuple[str, str]
@@ -99,7 +97,6 @@ def agree(
 ) -> Agreement:
     """Compare two annotations of the same notes.
 
-    :param names: of the annotations, for tables.
     :param allow_missing: compare the notes that both have, instead of refusing.
     :raises EvaluationError: as for `evaluate`, which also raises a LabelError.
     """

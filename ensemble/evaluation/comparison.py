@@ -131,10 +131,7 @@ def _counts(name: str, gold: Corpus, system: Corpus, criterion: Criterion) -> In
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print the scores of each system, the differences, and how they were tested; 80 columns are enough.
-
-    :param console: of rich; a terminal gets a table, a file plain text.
-    """
+    """Print the scores of each system, the differences, and how they were tested; 80 columns are enough."""
     for table in comparison.tables():
         console.print(table.rich())
     if left_out := comparison.left_out:

@@ -30,7 +30,6 @@ class Contradictions:
     """PHI that are marked otherwise where the same words have the same context; each once in each count.
 
     :param context: how many tokens on each side are the same.
-    :param spans: all PHI.
     :param contradicted: those that are marked otherwise in any way.
     :param outvoted: those of them that are marked in another way more often.
     """

@@ -49,9 +49,7 @@ class Coverage:
     """Readable PHI, by characters and by documents.
 
     :param covered_characters: characters of gold PHI inside any span of the system.
-    :param phi_characters: characters of gold PHI, each once.
     :param uncovered_documents: documents with at least one character of PHI that is not covered.
-    :param leaking_documents: documents with at least one missed PHI.
     """
 
     covered_characters: int

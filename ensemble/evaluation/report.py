@@ -182,10 +182,7 @@ def _by(pairs: Sequence[DocumentPair], attribute: str, names: Sequence[str]) -> 
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print the criteria, micro and macro, then categories and types, then what leaks; 80 columns are enough.
-
-    :param console: of rich; a terminal gets a table, a file plain text.
-    """
+    """Print the criteria, micro and macro, then categories and types, then what leaks; 80 columns are enough."""
     macros = [(score.name, score.macro) for score in report.criteria]
     for table in (
         Table(

@@ -70,7 +70,6 @@ BY_PATIENT = Resampling()
 class Units:
     """What is drawn and exchanged as a whole: patients with all their notes, or notes.
 
-    :param name: `patient` or `document`.
     :param numbers: the unit of each document, from 0; shape `(n_documents,)`.
     """
 
@@ -173,7 +172,6 @@ def paired_randomisation(
     """Paired approximate randomisation by unit, two-sided, on micro F1 or another measure.
 
     :param counts_a: of one system; shape `(n_units, 3)`.
-    :param counts_b: of the other, the units in the same order.
     :param measure: a key of `MEASURES`.
     :returns: (1 + exchanges at least as far apart as the systems are) / (1 + shuffles).
     :raises EvaluationError: if the shapes differ or are others, or there are no shuffles.

@@ -113,7 +113,6 @@ class Systems:
     """Counts of several systems on the same documents.
 
     :param counts: system -> true positives, false positives and false negatives, shape `(n_documents, 3)`.
-    :param patients: of the documents.
     :raises EvaluationError: if the counts are not of the same documents, or there are none.
     """
 

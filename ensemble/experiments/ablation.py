@@ -46,9 +46,7 @@ from phistack.submodels.registry import usual_name
 class Variant:
     """One way to build the engine.
 
-    :param part: its section of the table.
     :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
-    :param without: the feature groups left out.
     """
 
     name: str
@@ -144,7 +142,6 @@ class Ablation:
 
     :param test: the corpus they were scored on; None for the training corpus, out of fold.
     :param places: the answers of the single submodels and of the stack, place by place.
-    :param kernel_settings: how many were tried for each stack.
     :param seeds: of all trainings; all but the first count in means over seeds only.
     """
 
@@ -216,7 +213,6 @@ def ablate(
     :param test: other annotated notes to score on; by default those of the corpus, out of fold.
     :param groups: whether to leave out feature groups too; each takes a training of all submodels.
     :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
-    :param cache: a folder that keeps candidates for the next run.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)

@@ -159,9 +159,7 @@ _PROTOCOL = (
 class ErrorAnalysis:
     """The result of `analyse_errors`.
 
-    :param calibrations: of each submodel and the stack.
     :param gold: label, as it may be shown -> number of gold spans.
-    :param errors: all wrong decisions, in the order of the notes.
     """
 
     origin: Origin

@@ -240,7 +240,6 @@ def learning_curve(
     :param shares: percent of the training patients or sentences; `sizes`, if given, are their numbers instead.
     :param samples: number of random orders; with fewer than five runs in all there is no interval.
     :param runs: trainings on each share of each sample, each from another random start.
-    :param stack: whether to score the stack too, which takes trainings on folds.
     :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
     :raises TrainingError: if no note of a sample has PHI.
     """

@@ -37,7 +37,6 @@ class LogOddsRegression:
     Learned by `fit`: `labels_`, `threshold_`, `probabilities_` (for each training note those of the proposed
     candidates, sorted by span, out of fold) and `out_of_fold_` (the spans accepted there).
 
-    :param members: the names of the submodels.
     """
 
     def __init__(self, members: Sequence[str]) -> None:
@@ -50,7 +49,6 @@ class LogOddsRegression:
 
         :param pools: for each note its candidates; those that no submodel proposed are left out.
         :param documents: the notes with their gold spans, of two patients or more.
-        :param seed: of the folds.
         """
         mine = list(map(self._proposed, pools))
         gold = [set(document.spans) for document in documents]

@@ -27,8 +27,7 @@ from phistack.ensemble.evaluation.systems import Systems, counts_of
 from phistack.ensemble.evaluation.tables import Cell, strong
 from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_of
 from phistack.ensemble.stacking.folds import fold_groups_of
-from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.training.fit_tasks import digests_of_files
 from phistack.ensemble.training.fold_cache import FoldCache
 from phistack.ensemble.training.proposals import Proposed, propose

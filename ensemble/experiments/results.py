@@ -59,8 +59,6 @@ class Origin:
     :param schema: the form of `results.json`; it changes when a key is renamed or dropped.
     :param protocol: in sentences, what was trained and scored on which notes.
     :param settings: of training; None if nothing was trained.
-    :param label_set: of the scored notes.
-    :param units: the units of intervals and p-values.
     """
 
     schema: str
@@ -119,7 +117,6 @@ def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool 
     """Run an experiment and write the folder of its results, complete or not at all.
 
     :param measure: the experiment; not called if the path is taken.
-    :param pictures: whether it draws any.
     :param command: the command line, for `results.json`.
     :raises SettingsError: if the path is taken.
     :raises MissingResourceError: if matplotlib is needed and not installed.

@@ -155,7 +155,6 @@ def transfer(
 
     :param domains: at least two, with the same submodels.
     :param pooled: whether to train on all domains together too, and on all but each one.
-    :param stack: whether to score the stack too, which takes trainings on folds.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared or pooled.
     """
     rule = criterion_named(criterion)

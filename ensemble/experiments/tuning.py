@@ -155,7 +155,6 @@ class Trial(NamedTuple):
     """The submodel with some settings.
 
     :ivar number: 0 for the submodel as it is, then in the order of the draws.
-    :ivar given: the drawn settings.
     :ivar counts: right, wrong and missed, out of fold; None if the settings cannot work, for a `reason`.
     """
 
@@ -251,7 +250,6 @@ def tune(
     """Search for the settings of a submodel.
 
     :param settings: of training; the submodel's settings in them are the first trial.
-    :param submodel: its name in the settings, or that of a kind.
     :param trials: how many settings to draw; by default the space's number.
     :raises SettingsError: if the submodel lacks a setting of the space, or no trial can work.
     :raises TrainingError: if nothing can be learned from the corpus.

@@ -116,9 +116,7 @@ class _FirstLook:
         """The candidates of all submodels, by the second judgement where they touch a wanted line, else by the first.
 
         :param theirs: the candidates of the costly submodels in the wanted lines.
-        :param names: of all submodels, in order.
         :param judge: gives the probabilities of pooled candidates; also told which of them matter.
-        :param threshold: of the stacker over all submodels.
         """
         pools = pools_of(self.tables, {**self.proposals, **theirs}, names)
         again = [
@@ -159,11 +157,9 @@ class Cascade:
     ) -> Self | None:
         """Choose the thresholds.
 
-        :param tables: the annotated notes.
         :param proposed: for each submodel its proposals for each note, out of fold.
         :param stackers: by the names of the submodels that they were trained over, those that go first and all;
             trained, not loaded.
-        :param waiting: the costly submodels.
         :returns: `None` if no submodel is costly, none that goes first has probabilities, the corpus has too few PHI to
             estimate the loss, or all thresholds lose too much or leave too much in doubt.
         """
@@ -214,7 +210,6 @@ class Cascade:
     ) -> Judged:
         """Let all submodels propose, and judge their candidates.
 
-        :param submodels: all of the engine, in its order.
         :param stackers: as in `fit`.
         """
         look = self._look(tables, submodels, stackers)

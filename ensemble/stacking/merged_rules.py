@@ -47,7 +47,6 @@ class MergedRules:
     """Patterns that add to what the stacker accepts.
 
     :param patterns: each with one label, that of `ANY_SET`.
-    :param language: of the notes, as an ISO 639-1 code, for validators.
     """
 
     patterns: tuple[Pattern, ...] = field(repr=False)

@@ -122,10 +122,7 @@ def _log_odds(pool: CandidateArrays) -> _Columns:
 class MetaFeatures:
     """One set of stacker features for given submodels and labels.
 
-    :param sources: names of the submodels.
     :param labels: the labels seen in training; others have all label features 0.
-    :param names: one of `FEATURE_SETS`.
-    :param language: ISO 639-1 code, for conjunctions and prepositions.
     :raises SettingsError: for an unknown set.
     """
 

@@ -41,10 +41,7 @@ CERTAIN = frozenset((KNOWN,))
 class Overruling:
     """Lists and patterns of a user.
 
-    :param always: phrases that are always PHI.
     :param never: phrases that are never PHI, except spans of a source in `CERTAIN`.
-    :param patterns: whose matches are always PHI.
-    :param language: of the notes, as an ISO 639-1 code, for the validators of patterns.
     :raises SettingsError: if the same phrase is in both lists.
     """
 
@@ -88,10 +85,7 @@ class Overruling:
         return {p.label for p in self.always.phrases} | {pattern.labels[ANY_SET] for pattern in self.patterns}
 
     def applied(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note with those of lists and patterns, all on spans of the note as it was written.
-
-        :param note: the text of the note as it was written.
-        """
+        """The decisions on a note with those of lists and patterns, all on spans of the note as it was written."""
         text = view.document.text
         decisions = _added(decisions, _votes(view, PATTERNS, self._of_patterns(text)))
         decisions = self._without_never(view, note, decisions)

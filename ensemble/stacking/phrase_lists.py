@@ -67,11 +67,9 @@ class Hit(NamedTuple):
 class Phrase:
     """One line of a list.
 
-    :param line: its number.
     :param column: where the phrase begins, from 1.
     :param label: empty for any.
     :param words: its words and marks in order; empty for a regular expression.
-    :param pattern: the regular expression; `None` for words.
     """
 
     line: int
@@ -92,7 +90,6 @@ class PhraseList:
 
     :param kind: `ALWAYS`, which ignores case and accents, or `NEVER`.
     :param phrases: in the order of the file.
-    :param path: of the file, for messages.
     :param text: of the file, for its digest.
     """
 
@@ -143,7 +140,6 @@ def _as_read(word: str, kind: str) -> str:
 def read_list(path: Path | None, kind: str) -> PhraseList:
     """The list in a file; empty for `None`.
 
-    :param kind: `ALWAYS` or `NEVER`.
     :raises SettingsError: with line and column, if it cannot be used.
     """
     if path is None:

@@ -1,8 +1,8 @@
 """The stacking SVM: which of the submodels' candidates are PHI.
 
-    stacker = Stacker(StackerSettings())
-    stacker.fit(tables, pools)              pools: candidates that every submodel proposed out of fold
-    stacker.decide_all(tables, pools)       a Decision for each candidate; the accepted ones never overlap
+    stacker = Stacker(StackerSettings(beta=2.0))        recall counts twice as much as precision for the threshold
+    stacker.fit(tables, pools, sources=names)           pools: candidates that every submodel proposed out of fold
+    stacker.decide_all(tables, pools)                   a Decision for each candidate; accepted ones never overlap
 
 A binary SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015): a linear one from
 log-odds, unless the settings name another. Its margin is calibrated to a probability by a curve fitted on out-of-fold
@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,9 @@ from phistack.ensemble.stacking.calibration_curve import calibrated, calibration
 from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
-from phistack.ensemble.stacking.meta_features import MetaFeatures, log_odds
+from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures, log_odds
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms
 from phistack.ensemble.stacking.svm import (
     KERNELS,
@@ -51,6 +51,50 @@ _EVEN = 50
 """The number of gold mentions at which the machine counts as much as the submodels that learned from other notes."""
 _CERTAIN = (50.0, 0.0)
 """The curve of a stacker of one submodel: only what that submodel chose is PHI."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackerSettings:
+    """How the stacker is trained.
+
+    :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
+    :param kernel: a name in `ensemble.stacking.svm.KERNELS`.
+    :param folds: parts of its own cross-validation.
+    :param weigh_forms: whether a surface form that is new for its label makes a candidate less probable; see
+        `ensemble.stacking.surface_forms`.
+    :param seek_again: whether to search for repeats of accepted mentions, in the note and in the patient's other notes.
+    :param beta: weight of recall against precision where the threshold is chosen.
+    :param rule_labels: labels that are not learned, because rules find them; see `ensemble.stacking.merged_rules`.
+    :param structured_text: whether shipped patterns add to the stack what they find in structured text (HL7, JSON, XML,
+        `key=value`, DICOM).
+    :param rules_file: path of a user's patterns for these labels, added to the shipped ones.
+    :param lean_on: the submodels that learned from other notes, such as an engine; `EngineSettings` fills it in. The
+        fewer mentions the training notes have, the more the stacker believes them.
+    :param alone: whether to accept the choices of the engine's only submodel as they are, without an SVM.
+    """
+
+    features: str = "log-odds"
+    kernel: str = "linear"
+    folds: int = 5
+    weigh_forms: bool = True
+    seek_again: bool = True
+    beta: float = 1.0
+    rule_labels: tuple[str, ...] = ()
+    rules_file: str = ""
+    structured_text: bool = True
+    alone: bool = False
+    lean_on: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rule_labels", tuple(self.rule_labels))
+        if self.rules_file and not self.rule_labels:
+            raise SettingsError("rules_file has no effect without rule_labels; name the labels that its patterns find")
+        if not 0.1 <= self.beta <= 10:
+            raise SettingsError(f"the stacker's setting beta must lie between 0.1 and 10, not {self.beta}")
+        if self.features not in FEATURE_SETS:
+            raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
+        if self.kernel not in KERNELS:
+            raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
 
 
 class Stacker:
@@ -89,9 +133,7 @@ class Stacker:
     ) -> Stacker:
         """Learn from candidates that were proposed out of fold.
 
-        :param tables: the annotated notes.
         :param pools: for each note, the pooled candidates of submodels that never saw its patient.
-        :param sources: the names of all submodels.
         :param kernels: to choose from; by default those of the settings.
         :param counts: of the notes' words, if they are already known.
         :raises TrainingError: if no submodel proposed anything.

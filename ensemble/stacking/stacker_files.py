@@ -17,8 +17,7 @@ from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import MetaFeatures
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
 from phistack.ensemble.stacking.svm import svm_from_arrays, svm_settings
 from phistack.features.errors import BundleError

@@ -62,7 +62,6 @@ def fit_subset_stackers(
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
 
-    :param stacker: the one over all submodels.
     :param out_of_fold: submodel -> its out-of-fold candidates for each note.
     :param weight: of this step in the progress of the training.
     :returns: the stackers by subset; subsets without any candidate are left out.

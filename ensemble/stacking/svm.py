@@ -86,7 +86,6 @@ class LinearSVM:
     :param mean: of the features, `(n_features,)`.
     :param scale: their standard deviation, at least `_LEAST_SCALE`, `(n_features,)`.
     :param weights: of the standardised features, `(n_features,)`.
-    :param intercept: added to every decision.
     """
 
     mean: Floats = field(repr=False)
@@ -120,8 +119,6 @@ class KernelSVM:
     :param scale: their standard deviation, `(n_features,)`; 1 for constant ones.
     :param support_vectors: standardised, `(n_support, n_features)`.
     :param dual_coefficients: of the support vectors, `(n_support,)`.
-    :param intercept: added to every decision.
-    :param gamma: width of the kernel.
     """
 
     mean: Floats = field(repr=False)

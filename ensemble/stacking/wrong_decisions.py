@@ -53,8 +53,6 @@ KINDS_OF_WRONG = (*MISSED, *FALSE)
 class WrongDecision:
     """A gold span that the stack missed, or a span that it should not have accepted.
 
-    :param document: the id of the note.
-    :param span: the missed or the false one.
     :param chosen_by: the sources (submodels, and the search for repeats) that chose the false span, or the closest
         candidates for the missed one.
     :param offered_by: the sources that proposed these without choosing them.

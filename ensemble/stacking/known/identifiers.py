@@ -42,8 +42,6 @@ _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 class RecordSearch:
     """The search for the identifiers of a patient's record.
 
-    :param label_set: of the decisions.
-    :param language: ISO 639-1 code.
     :param is_word: whether a folded word is one of the language; otherwise by a list of names that are.
     """
 
@@ -128,8 +126,6 @@ class RecordSearch:
 class KnownIdentifiers:
     """The search for the identifiers of a roster.
 
-    :param roster: the records.
-    :param search: for the identifiers of each record.
     :raises SettingsError: if the label set has no label for a column of the roster.
     """
 

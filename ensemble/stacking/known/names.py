@@ -84,7 +84,6 @@ class Spelling(NamedTuple):
     """A string that is an identifier, or a part of one.
 
     :param string: folded, without anything between its letters and digits.
-    :param n_words: how many words it is.
     :param how: in what way a text with it is written; a user name must be one word.
     """
 
@@ -111,7 +110,6 @@ class Name:
     """The name of a person.
 
     :param value: in its plain view.
-    :param language: ISO 639-1 code, for titles, particles and credentials.
     """
 
     def __init__(self, value: str, language: str) -> None:

@@ -101,12 +101,7 @@ def label_of(role: str, label_set: LabelSet) -> str:
 
 
 class Roster:
-    """The records of all patients.
-
-    :param path: of the file, for messages.
-    :param database: the rows by patient.
-    :param columns: the names of all columns with values.
-    """
+    """The records of all patients."""
 
     def __init__(self, path: Path, database: sqlite3.Connection, columns: Collection[str]) -> None:
         self.path = path

@@ -59,9 +59,7 @@ class Identifier(NamedTuple):
     """A known identifier of a person.
 
     :param value: as written in a record or a note, in its plain view.
-    :param label: the engine's label.
     :param role: its relation to the patient, or the name of its column.
-    :param kind: how it is searched for.
     """
 
     value: str
@@ -87,7 +85,6 @@ def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
 class KnownIndex:
     """An index of identifiers, for many texts.
 
-    :param language: ISO 639-1 code.
     :param is_guessing: whether typing errors, initials alone, short forms and parts of dates count.
     """
 

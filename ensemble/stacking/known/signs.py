@@ -126,7 +126,6 @@ class KnownInitials:
     """The initials of some persons.
 
     :param names: number -> a name, first name first unless there is a comma behind the last one.
-    :param language: ISO 639-1 code, for titles and abbreviations.
     """
 
     def __init__(self, names: Mapping[int, str], language: str) -> None:

@@ -33,7 +33,6 @@ def unmarked(
     """For each note the unmarked places of PHI that was found in any of the notes.
 
     :param notes: of one patient, each with the PHI found in it.
-    :param is_word: whether a folded word is one of the language.
     :param is_removed: whether PHI of a label is removed; other labels are not searched for.
     :returns: spans of the notes as they were written.
     """

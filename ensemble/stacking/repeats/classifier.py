@@ -102,7 +102,6 @@ class RepeatClassifier:
     Learned by `fit`: `svm_` (`None` where there were too few repeats), `kernel_`, `calibration_`, `threshold_`,
     `figures_` and `out_of_fold_` (the training notes' decisions, with repeats; not saved).
 
-    :param counts: of the words in training.
     """
 
     def __init__(self, counts: WordCounts) -> None:
@@ -113,7 +112,6 @@ class RepeatClassifier:
     ) -> RepeatClassifier:
         """Learn from out-of-fold decisions.
 
-        :param tables: the annotated notes.
         :param decisions: for each note, of a stacker that was not trained on its patient.
         :param folds: indices of the notes; no patient is in two of them.
         """

@@ -32,9 +32,7 @@ class RepeatPlace:
     """A repeat and its surroundings.
 
     :param note: index of its note among the patient's.
-    :param text: of the note.
     :param decisions: of the stacker, on candidates that overlap the repeat.
-    :param counts: of the training words.
     :param patient: a training patient, left out of the counts.
     """
 

@@ -50,12 +50,10 @@ class Seed:
 
     :param words: folded, in order.
     :param parts: the words that count alone; empty if only the whole counts.
-    :param order: index of each word.
     :param first: index of the first word that is no title.
     :param is_inverted: whether a mention has a comma, so that the first words may follow.
     :param written: the words as in the mentions.
     :param places: index of a note -> start of its first mention.
-    :param times: number of mentions.
     :param probability: of the surest mention.
     """
 
@@ -111,9 +109,7 @@ def non_name_words(language: str) -> frozenset[str]:
 def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> list[list[Repeat]]:
     """Repeats of accepted mentions in the notes of one patient.
 
-    :param texts: the notes.
     :param accepted: for each note its accepted decisions; only labels with a search mode are searched for.
-    :param language: ISO 639-1 code, for titles and particles.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
     strings = [*_strings(_seeds(texts, accepted, language))]

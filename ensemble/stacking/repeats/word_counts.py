@@ -56,7 +56,6 @@ class _CountsState(TypedDict):
 class WordCounts:
     """The words of three letters and more of annotated notes.
 
-    :param language: ISO 639-1 code.
     :param seen: folded word -> its counts; without names of only one patient.
     :param patients: patient -> the words of their notes, with counts of 1 or 0; in training only.
     """
