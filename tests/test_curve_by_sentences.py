@@ -178,13 +178,6 @@ def test_three_samples_of_three_runs_have_a_band(phistack: Phistack, tmp_path: P
     assert " & sentences & " in latex
 
 
-def test_the_seed_of_each_run_is_its_own() -> None:
-    found = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(50,), samples=2, runs=2, stack=False)
-    again = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(50,), samples=2, runs=2, stack=False)
-    assert [run.to_dict() for run in found.runs] == [run.to_dict() for run in again.runs]
-    assert [(run.sample, run.number) for run in found.runs] == [(1, 1), (1, 2), (2, 1), (2, 2)]
-
-
 def test_runs_that_depend_on_their_order_alone_count_once_for_each_order() -> None:
     orders = [0.80, 0.84, 0.85, 0.86, 0.90]
     alike = [f1 for f1 in orders for _ in range(3)]

@@ -17,7 +17,6 @@ from phistack.ensemble.stacking.candidates import PooledCandidate
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import EvaluationError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
@@ -271,8 +270,3 @@ def test_nothing_that_is_there_is_overwritten(phistack: Phistack, home: Path, tm
     )
     assert (status, new.exists(), (tmp_path / "page.html").read_text()) == (1, False, "mine")
     assert "already there" in error
-
-
-def test_notes_without_phi_cannot_be_analysed(home: Path) -> None:
-    with pytest.raises(EvaluationError, match="no annotated PHI"):
-        analyse_errors(training_notes().with_spans([()] * len(NAMES)), load_bundle(home / "engine"))

@@ -20,7 +20,6 @@ from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve
 from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.experiments.transfer import Domain, transfer
-from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
@@ -200,10 +199,6 @@ def test_seeds_give_means_and_deviations(tmp_path: Path) -> None:
             assert (found_mean["mean"], found_mean["sd"]) == pytest.approx((fmean(values), stdev(values)))
     assert (found.rows[0].score, found.seeds) == (runs[0].rows[0].score, (0, 1, 2))
     assert "mean over 3 seeds" in (tmp_path / "out" / "seeds.tex").read_text()
-
-
-def test_one_submodel_has_no_majority(tmp_path: Path) -> None:
-    found = ablate(small_corpus(), SETTINGS.only(("crf",)))
     names = [row.name for row in found.choosers.rows]
     assert names[0] == "crf" and "majority vote" not in names and "stack" in names
 
@@ -291,16 +286,6 @@ def test_nothing_is_overwritten_and_nothing_half_written_stays(ablation: Any, tm
         (folder / "half").write_text("")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_patients_are_never_on_both_sides() -> None:
-    corpus = small_corpus(n=10)
-    training, held_out = held_out_patients(corpus, seed=3)
-    sides = [{document.group for document in part.documents} for part in (training, held_out)]
-    assert sides[0].isdisjoint(sides[1])
-    assert len(training) + len(held_out) == 10
-    with pytest.raises(SettingsError, match="one patient"):
-        held_out_patients(small_corpus(n=1), seed=0)
 
 
 def test_a_larger_share_holds_the_smaller_one_and_orders_differ() -> None:
@@ -490,22 +475,3 @@ def test_corpora_are_named_by_the_shortest_ends_of_their_paths(tmp_path: Path) -
     assert names_of([tmp_path / "x" / "train", tmp_path / "y" / "train"]) == ["x/train", "y/train"]
     with pytest.raises(SettingsError, match="twice"):
         names_of([tmp_path / "a", tmp_path / "b" / ".." / "a"])
-
-
-def test_the_commands(phistack: Phistack, tmp_path: Path) -> None:
-    write_corpus(small_corpus(), tmp_path / "a", format="i2b2")
-    write_corpus(small_corpus(seed=1, n=6), tmp_path / "b", format="i2b2")
-    quick = ("--submodels", "regex", "--folds", 2, "--jobs", 1)
-    status, out, _ = phistack("ablate", tmp_path / "a", "--test", tmp_path / "b", "--out", tmp_path / "abl", *quick)
-    assert status == 0
-    assert "liu2017" in out
-    curve = ("--shares", "50,100", "--samples", 1, "--no-stack")
-    status, out, _ = phistack("curve", tmp_path / "a", "--out", tmp_path / "cur", *curve, *quick)
-    assert status == 0
-    assert "50 %" in out
-    status, out, _ = phistack("transfer", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "tra", *quick)
-    assert status == 0
-    assert "tested on b" in out
-    status, _, error = phistack("curve", tmp_path / "a", "--out", tmp_path / "cur", *quick)
-    assert status == 1
-    assert error.endswith(f"phistack: {tmp_path / 'cur'} is already there; remove it or give another name\n")

@@ -168,14 +168,6 @@ def test_the_budget_keeps_the_best_subset_that_is_fast_enough(
     assert set(manifest["figures"]["strict"]) == {*expected, "stack"}
 
 
-def test_the_budget_is_kept_with_the_default_number_of_processes(
-    phistack: Phistack, home: Any, tmp_path: Path, speeds: Any
-) -> None:
-    arguments = ("--submodels", "regex,crf", "--folds", 2, "--budget", 400)
-    assert phistack("train", home / "notes", "--model", tmp_path / "engine", *arguments)[0] == 0
-    assert load_bundle(tmp_path / "engine").names == ("regex",)
-
-
 @pytest.mark.parametrize(("budget", "reported"), [(900, "the fastest, regex, annotates 500"), (0, "more than 0")])
 def test_a_budget_that_nothing_keeps_to_leaves_nothing(
     phistack: Phistack, home: Any, tmp_path: Path, speeds: Any, budget: Any, reported: Any

@@ -51,15 +51,6 @@ def by_patient(gold: Corpus, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array([counts[[g == p for g in groups]].sum(0) for p in dict.fromkeys(groups)])
 
 
-def test_the_bootstrap_draws_patients_with_all_their_notes() -> None:
-    gold = gold_of(12, 5)
-    counts = by_patient(gold, counts_of(gold, system_of(gold, 1)))
-    draw = random.Random(0)
-    scores = sorted(float(f1_of_counts(sum(counts[draw.randrange(12)] for _ in range(12)))) for _ in range(8000))
-    f1 = evaluate(gold, system_of(gold, 1)).strict.f1
-    assert (f1.low, f1.high) == pytest.approx((scores[200], scores[7800]), abs=0.01)
-
-
 def test_the_interval_is_that_of_scipy() -> None:
     gold = gold_of(15, 3)
     counts = by_patient(gold, counts_of(gold, system_of(gold, 2)))

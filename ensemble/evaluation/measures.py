@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,26 +57,6 @@ class Macro(NamedTuple):
 def count(gold: AbstractSet[object], system: AbstractSet[object]) -> DocumentCounts:
     """True positives, false positives and false negatives of two sets."""
     return len(gold & system), len(system - gold), len(gold - system)
-
-
-def count_forgiving(
-    gold: AbstractSet[object],
-    system: AbstractSet[object],
-    gold_joined: AbstractSet[object],
-    system_joined: AbstractSet[object],
-) -> DocumentCounts:
-    """As MEDDOCAN's script counts merged spans.
-
-    True positives are the plain and the joined spans on which both sides agree; a plain span inside any of them is
-    neither wrong nor missed.
-    """
-    hits = cast("set[tuple[int, int]]", (gold & system) | (gold_joined & system_joined))
-
-    def outside(items: AbstractSet[object]) -> int:
-        spans = cast("AbstractSet[tuple[int, int]]", items)
-        return sum(not any(hit[0] <= span[0] and span[1] <= hit[1] for hit in hits) for span in spans)
-
-    return len(hits), outside(system - gold), outside(gold - system)
 
 
 def count_by(gold: AbstractSet[T], system: AbstractSet[T], key: Callable[[T], str], keys: Sequence[str]) -> IntArray:

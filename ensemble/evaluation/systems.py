@@ -41,7 +41,6 @@ from phistack.ensemble.evaluation.resampling import (
 )
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.features.documents import Corpus
-from phistack.features.errors import EvaluationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +111,13 @@ def counts_of(gold: Corpus, system: Corpus, criterion: Criterion) -> IntArray:
 class Systems:
     """Counts of several systems on the same documents.
 
-    :param counts: system -> true positives, false positives and false negatives, shape `(n_documents, 3)`.
-    :raises EvaluationError: if the counts are not of the same documents, or there are none.
+    :param counts: system -> true positives, false positives and false negatives, shape `(n_documents, 3)`; at least one
+        document.
     """
 
     def __init__(
         self, counts: Mapping[str, IntArray], patients: Sequence[str], resampling: Resampling = BY_PATIENT
     ) -> None:
-        if {array.shape for array in counts.values()} != {(len(patients), 3)}:
-            raise EvaluationError("all systems must be scored on the same documents, of which there is at least one")
         self.units, self._counts = Units.of(patients, resampling), counts
         stacked = np.stack(list(counts.values()), axis=1)
         self._bootstrap = Bootstrap(stacked, self.units)
@@ -146,14 +143,12 @@ class Systems:
 
 def figures_of(scores: Mapping[str, Score]) -> dict[str, dict[str, Any]]:
     """The scores as manifests hold them; the interval of recall has the wider ends of Wilson's and the bootstrap's."""
-    return {
-        name: {
-            **{measure: figure.value for measure, figure in score.measures.items()},
-            "interval": list(score.f1[1:]),
-            "recall_interval": [min(score.recall.low, wide.low), max(score.recall.high, wide.high)],
-        }
-        for name, score, wide in ((name, score, score.recall_by_wilson) for name, score in scores.items())
-    }
+    figures = {}
+    for name, score in scores.items():
+        values, wide = {measure: figure.value for measure, figure in score.measures.items()}, score.recall_by_wilson
+        recall_interval = [min(score.recall.low, wide.low), max(score.recall.high, wide.high)]
+        figures[name] = {**values, "interval": list(score.f1[1:]), "recall_interval": recall_interval}
+    return figures
 
 
 def table_of(title: str, scores: Mapping[str, Score], note: str = "") -> Table:

@@ -234,13 +234,11 @@ def ablate(
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
-    rows = (
-        VariantRow(
-            variant, score, gaps.get((variant.name, STACK, "f1")), score.over_folds(folds) if folds else None,
-            means.get(variant.name),
-        )
-        for variant, score in ((variant, systems.scores[variant.name]) for variant in variants)
-    )  # fmt: skip
+    rows = []
+    for variant in variants:
+        name, score = variant.name, systems.scores[variant.name]
+        of_folds = score.over_folds(folds) if folds else None
+        rows.append(VariantRow(variant, score, gaps.get((name, STACK, "f1")), of_folds, means.get(name)))
     whole, stack = proposed[settings.features.without], answers[STACK]
     return Ablation(
         Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, systems.units),

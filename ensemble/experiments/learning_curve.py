@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from phistack.ensemble.evaluation import Measure, Score, criterion_named
+from phistack.ensemble.evaluation import Measure, Resampling, Score, criterion_named
 from phistack.ensemble.evaluation.measures import FloatArray
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, share
 from phistack.ensemble.experiments.parts import answers_of, fitting, plain, system_cell, systems_of
@@ -266,7 +266,7 @@ def learning_curve(
             own = replace(settings, seed=settings.seed + (sample.number - 1) * runs + number - 1)
             with stage(name, weight=sample.share, total=1.0):
                 answers = answers_of(sample.corpus, own, unseen=gold.documents, stack=stack, jobs=jobs, cache=cache)
-            systems = systems_of(gold, answers, labels, rule, seed=own.seed)
+            systems = systems_of(gold, answers, labels, rule, resampling=Resampling(seed=own.seed))
             folds = fitting(own, sample.corpus).folds if stack else None
             facts = CorpusFacts.of(sample.corpus)
             done.append(CurveRun(sample.share, sample.size, sample.number, number, facts, folds, systems.scores))

@@ -135,16 +135,14 @@ def systems_of(
     criterion: Criterion,
     *,
     resampling: Resampling = BY_PATIENT,
-    seed: int | None = None,
 ) -> Systems:
     """The scores of systems, and their differences.
 
     :param answers: of each system, in the order of gold's documents, with labels of the set `labels`.
-    :param seed: instead of that of the resampling.
     """
-    notes, own = replace(gold, label_set=labels), resampling if seed is None else replace(resampling, seed=seed)
+    notes = replace(gold, label_set=labels)
     counts = {name: counts_of(gold, notes.with_spans(found), criterion) for name, found in answers.items()}
-    return Systems(counts, [document.group for document in gold.documents], own)
+    return Systems(counts, [document.group for document in gold.documents], resampling)
 
 
 def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
@@ -155,12 +153,12 @@ def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus
 
 def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
     """The engine that `remember` noted; None if there is none, it has other submodels, or it cannot be loaded."""
-    path = _bundle_of(_note_of(cache, settings, corpus)) if cache else None
-    if path is None:
+    if cache is None:
         return None
     try:
-        engine = load_bundle(path).with_options(cascade=False)
-    except (OSError, PhistackError):
+        path = json.loads(_note_of(cache, settings, corpus).read_text(encoding="utf-8"))["bundle"]
+        engine = load_bundle(Path(path)).with_options(cascade=False)
+    except (OSError, ValueError, TypeError, KeyError, PhistackError):
         return None
     return engine if engine.names == tuple(settings.submodels) else None
 
@@ -168,11 +166,3 @@ def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> E
 def _note_of(cache: Path, settings: EngineSettings, corpus: Corpus) -> Path:
     files = digests_of_files(settings.to_dict())
     return cache / f"{FoldCache.key(corpus.documents, (), settings.digest, *files)}.bundle.json"
-
-
-def _bundle_of(note: Path) -> Path | None:
-    """The path in a note of the cache; None if it cannot be read."""
-    try:
-        return Path(json.loads(note.read_text(encoding="utf-8"))["bundle"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
