@@ -15,7 +15,6 @@ from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.command_line.app import app
-from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.trainer import train
@@ -274,16 +273,6 @@ def test_the_scores_of_the_stack_are_of_what_it_annotates(trained: Any) -> None:
     whole, smaller = (score_on(e, gold) for e in (engine, engine.only(("regex", "crf"))))
     assert whole["stack"] == smaller["stack"]
     assert "tbed" in whole
-
-
-def test_votes_are_shown_as_ever_in_lines_that_are_read_and_lack_the_costly_ones_elsewhere(trained: Any) -> None:
-    def sources(engine: Engine) -> set[str]:
-        decided: list[list[Decision]] = list(engine.decide(notes(12, first=24).documents))
-        return {vote.source for note in decided for d in note for vote in d.votes}
-
-    nothing = watched(trained[0], Cascade(("tbed",), 0.5, 1.0))[0]
-    everything = watched(trained[0], Cascade(("tbed",), 1e-12, 1e-300))[0]
-    assert "tbed" not in sources(nothing) and "tbed" in sources(everything)
 
 
 def test_no_fold_cache_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:

@@ -4,14 +4,12 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from phistack.ensemble.bundles.files import read_manifest
-from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.evaluation import Resampling, evaluate
 from phistack.ensemble.experiments.ablation import ablate
 from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression
@@ -140,14 +138,6 @@ def test_a_training_tells_of_the_choosers_on_the_screen_and_in_the_card(
     for text in (*rows, figures["choosers"]["in short"]):
         assert text in card
         assert text in shown
-
-
-def test_the_card_of_an_older_engine_has_no_choosers(phistack: Phistack, corpus: Path, tmp_path: Path) -> None:
-    manifest: dict[str, Any] = {
-        "kinds": {"crf": "crf.v1"}, "label_set": "own", "language": "en", "tokeniser": "liu", "protocol": 2,
-        "versions": {}, "trained_on": {}, "figures": {},
-    }  # fmt: skip
-    assert "Choosers" not in model_card(manifest)
 
 
 @pytest.mark.parametrize("test", [None, notes(50, 6)], ids=["out of fold", "on other notes"])

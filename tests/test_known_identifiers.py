@@ -477,14 +477,6 @@ def test_with_one_process_the_roster_is_read_once(run: RunSettings, monkeypatch:
     assert len(read) == 1
 
 
-def test_a_bad_roster_leaves_nothing_behind(run: RunSettings) -> None:
-    assert run.known is not None
-    run.known.write_text("name\nAnn\n")
-    with pytest.raises(SettingsError, match="no column of patients"):
-        deidentify(run)
-    assert not run.target.exists() and not run.work.exists() and not run.reports.exists()
-
-
 def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, tmp_path: Path) -> None:
     (tmp_path / "never.txt").write_text("garcia\nAnn Garcia\n1234567\n")
     deidentify(replace(run, options=EngineOptions(overruling=read_overruling(never=tmp_path / "never.txt"))))

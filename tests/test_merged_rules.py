@@ -138,10 +138,6 @@ def test_a_preset_may_be_like_another() -> None:
     assert merged(plain.to_dict(), {"stacker": {"rule_labels": list(ngrid.stacker.rule_labels)}}) == ngrid.to_dict()
 
 
-def test_settings_without_rules_are_written_as_before() -> None:
-    assert not {"rule_labels", "rules_file"} & {*EngineSettings().to_dict()["stacker"]}
-
-
 STRUCTURED = (
     "MSH|^~\\&|ADT1|MCM|LABADT|MCM|20210303112345||ADT^A01|MSG00001|P|2.4",
     "PID|1||8845123^^^MRN||BIRCHWOOD^ANSELM^Q||19500403|M|||12 LILY RD^^NEWTOWN^MA^02139||(617)555-0123",

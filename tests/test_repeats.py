@@ -167,6 +167,12 @@ def _folds(n: Any, parts: int = 4) -> Any:
     return [list(range(part, n, parts)) for part in range(parts)]
 
 
+def _by_rule(language: str = "en") -> RepeatClassifier:
+    classifier = RepeatClassifier(WordCounts(language))
+    classifier.svm_, classifier.threshold_ = None, 0.5
+    return classifier
+
+
 def _accepted(decisions: Any) -> Any:
     return [[d.span for d in note if d.accepted] for note in decisions]
 
@@ -216,8 +222,7 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
     ids = ["100-01", "100-02", "101-01"]
     tables = _tables([Document(id, text, (), id[:3]) for id, text in zip(ids, texts, strict=True)])
     decisions = [_decided(tables[0], [Span(8, 19, PATIENT)]), [], []]
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     first, second, other = classifier.extended(tables, decisions)
     assert [d.span for d in second if d.accepted] == [Span(0, 12, PATIENT)]
     assert "another note" in second[0].votes[0].evidence and "Selwyn" not in second[0].votes[0].evidence
@@ -227,8 +232,7 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
 def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_text() -> None:
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     decisions = classifier.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
     console = Console(width=140, record=True, file=io.StringIO())
     print_explanation(Reading(table.document, table.view, decisions=decisions), console)
@@ -240,8 +244,7 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
     decisions = [_decided(table, [Span(8, 12, PATIENT), Span(27, 38, PATIENT)])]
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
 
 
@@ -251,9 +254,7 @@ def test_in_a_list_of_names_no_accepted_name_is_lost_to_a_repeat_of_its_words() 
     table = _tables([Document("100-01", text)])[0]
     starts = [at for at in range(len(text)) if text.startswith("Sr . ", at)]
     spans = [Span(start, text.index(" ,", start), "PER") for start in starts]
-    counts = WordCounts("es")
-    classifier = RepeatClassifier(counts)
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule("es")
     decisions = [_decided(table, spans)]
     assert len(spans) == 4 and _accepted(classifier.extended([table], decisions)) == [spans]
 
@@ -263,8 +264,7 @@ def test_a_repeat_takes_a_part_only_of_accepted_spans_of_other_labels(label: str
     text = "Patient Dana Selwyn left. Dr. Dana Selwyn Ames"
     table = _tables([Document("100-01", text)])[0]
     seed, other = Span(8, 19, PATIENT), Span(35, len(text), label)
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     inner = Span(30, 41, PATIENT)
     decisions = [[*_decided(table, [seed]), Decision(other, 0.9, True, ())]]
     assert _accepted(classifier.extended([table], decisions)) == [[seed, inner if is_replaced else other]]

@@ -134,11 +134,6 @@ def test_a_bundle_gives_every_subset_as_it_was(training: Training, bundle: Path,
     assert answers(engine) == answers(training.engine.only(subset)) == answers(load_bundle(bundle).only(subset))
 
 
-def test_a_bundle_refuses_a_submodel_that_it_lacks(bundle: Path) -> None:
-    with pytest.raises(SettingsError, match="no submodel blstm"):
-        load_bundle(bundle, only=("crf", "blstm"))
-
-
 def test_a_bundle_without_stackers_of_subsets_says_so(training: Training, tmp_path: Path) -> None:
     engine = training.engine
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)

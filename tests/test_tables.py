@@ -78,21 +78,6 @@ def test_no_figure_is_cut_at_any_width(data: Any, width: int, n_texts: int, n_fi
             assert all(shown.count(part) >= 1 for part in figure.split())
 
 
-KINDS = ("label", "gold", "missed:\nbeaten", "missed:\nlabel", "missed:\noverlap", "false:\nlabel", "false:\nnothing")
-
-
-@pytest.mark.parametrize("width", range(40, 201))
-def test_at_each_width_every_word_and_figure_is_whole(width: int) -> None:
-    counts = Table(KINDS, [[("MEDICALRECORD", "119", "13", "2", "46", "1", "22"), ("DATE", *["71"] * 6)]])
-    scores = Table(("system", "precision", "F1", "less"), [[("stack", "100.00 (99.10-100.00)", "46.90", "-0.45")]])
-    for table in (counts, scores):
-        lines = printed(table, width)
-        words = " ".join(lines).split()
-        cells = [cell for row in (table.columns, *table.sections[0]) for cell in row]
-        assert not {word for cell in cells for word in str(cell).split()} - {*words}
-        assert max(map(len, lines)) <= width
-
-
 def test_a_table_that_fits_has_a_line_for_each_row_and_another_is_written_out() -> None:
     names = ("system", "precision", "recall", "F1", "difference", "p (Holm)")
     cells = ("100.00 (100.00-100.00)",) * 3

@@ -53,12 +53,7 @@ def no_stacker(subset: Subset) -> BundleError:
 
 
 def fit_subset_stackers(
-    stacker: Stacker,
-    tables: Sequence[FeatureTable],
-    out_of_fold: CandidatesOf,
-    *,
-    seed: int,
-    weight: float = 1.0,
+    stacker: Stacker, tables: Sequence[FeatureTable], out_of_fold: CandidatesOf, *, seed: int, weight: float = 1.0
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
 
