@@ -36,11 +36,7 @@ def platt_scaling(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
 
 
 def calibration_curve(margins: Floats, is_phi: NDArray[np.bool_]) -> Curve:
-    """The slopes between `_BENDS` and the intercept of the largest penalised likelihood.
-
-    :param margins: of candidates, predicted out of fold, `(n_candidates,)`.
-    :param is_phi: which of them are PHI, `(n_candidates,)`.
-    """
+    """The slopes between `_BENDS` and the intercept of the largest penalised likelihood, of candidates `(n,)`."""
     from scipy.optimize import minimize
 
     if is_phi.all() or not is_phi.any():

@@ -66,8 +66,7 @@ class _FirstLook:
     """The notes as the cheap submodels and their stacker see them.
 
     :param proposed: for each cheap submodel its proposals for each note; at least one submodel has probabilities.
-    :param judge: gives the probabilities of pooled candidates.
-    :param threshold: of their stacker.
+    :param judge: gives the probabilities of pooled candidates; `threshold` is that of their stacker.
     """
 
     def __init__(
@@ -166,11 +165,8 @@ class Cascade:
         names = tuple(proposed)
         first = {name: notes for name, notes in proposed.items() if name not in waiting}
         smaller = stackers.get(tuple(first))
-        if (
-            len(first) == len(proposed)
-            or not smaller
-            or all(t.residual is None for notes in first.values() for t in notes)
-        ):
+        has_probabilities = any(t.residual is not None for notes in first.values() for t in notes)
+        if len(first) == len(proposed) or not smaller or not has_probabilities:
             return None
         # With too few PHI no trial can show that hardly any is lost.
         if _share_lost(0, sum(len(set(table.document.spans)) for table in tables)) > _LOSS:

@@ -1,9 +1,8 @@
 """Rules for rare formulaic types, whose spans are merged after the SVM, as Liu 2017 does on N-GRID (section 3.6).
 
-    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")    the shipped patterns for these labels
-    rules.merged(tables, decisions)                         the decisions, with the matches of the rules
-
+    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")         the shipped patterns for these labels
     rules = MergedRules.structured(("PATIENT", "DATE"), "en")    those for HL7, JSON, XML, key=value and DICOM
+    rules.merged(tables, decisions)                              the decisions, with the matches of the rules
 
 Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few notes to learn from
 have structured text, and its keys say what a value is. A match is accepted if it overlaps no accepted span; of
@@ -81,10 +80,6 @@ class MergedRules:
     def _scanner(self) -> Scanner:
         return Scanner(self.patterns)
 
-    def find(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """The matches in each note, without overlap, in order."""
-        return [sorted(_apart(found), key=lambda candidate: candidate.span) for found in self._matches(tables)]
-
     def _matches(self, tables: Sequence[FeatureTable]) -> list[dict[Span, str]]:
         """In each note the spans of the matches, with the names of their patterns."""
         hits: list[dict[Span, str]] = [{} for _ in tables]
@@ -99,8 +94,12 @@ class MergedRules:
         """The decisions on each note with the matches that overlap no accepted span, sorted by span."""
         for matches, of_note in zip(self._matches(tables), decisions, strict=True):
             taken = [decision.span for decision in of_note if decision.accepted]
-            free = {span: name for span, name in matches.items() if not any(map(span.overlaps, taken))}
-            new = [Decision(c.span, 1.0, True, (c,)) for c in _apart(free)]
+            new = []
+            for span in sorted(matches, key=lambda span: (span.start - span.end, span)):
+                if not any(map(span.overlaps, taken)):
+                    taken.append(span)
+                    vote = Candidate(span, MERGED_RULES, evidence=matches[span])
+                    new.append(Decision(span, 1.0, True, (vote,)))
             yield sorted([*of_note, *new], key=lambda decision: decision.span)
 
     def save(self, folder: Path) -> None:
@@ -118,11 +117,3 @@ def _label_in(pattern: Pattern, labels: Sequence[str]) -> str:
     """The first of the labels that a pattern declares, or has by the mappings between label sets."""
     declared = (*pattern.labels.values(), *map(pattern.label_in, LabelSet.names()))
     return next((label for label in declared if label in labels), "")
-
-
-def _apart(hits: dict[Span, str]) -> Iterator[Candidate]:
-    taken: list[Span] = []
-    for span in sorted(hits, key=lambda span: (span.start - span.end, span)):
-        if not any(map(span.overlaps, taken)):
-            taken.append(span)
-            yield Candidate(span, MERGED_RULES, evidence=hits[span])

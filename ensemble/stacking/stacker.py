@@ -248,10 +248,10 @@ class Stacker:
         self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
     ) -> list[list[Decision]]:
         """The decisions with the spans of rules where nothing is accepted."""
-        every = [self.rules_] if self.rules_ is not None else []
+        if self.rules_ is not None:
+            decisions = list(self.rules_.merged(tables, decisions))
         if self.settings.structured_text:
-            every.append(MergedRules.structured(self.features_.labels, self.features_.language))
-        for rules in every:
+            rules = MergedRules.structured(self.features_.labels, self.features_.language)
             decisions = list(rules.merged(tables, decisions))
         return [*map(list, decisions)]
 
