@@ -56,8 +56,8 @@ class Overruling:
             if (other := always.get(phrase.key)) is not None:
                 raise SettingsError(
                     f"the lists contradict each other: line {other.line}, column {other.column} of {self.always.path} "
-                    f"and line {phrase.line}, column {phrase.column} of {self.never.path} are the same phrase; take one "
-                    "of them out"
+                    f"and line {phrase.line}, column {phrase.column} of {self.never.path} are the same phrase; "
+                    "take one of them out"
                 )
 
     def __bool__(self) -> bool:
