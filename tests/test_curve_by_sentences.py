@@ -18,7 +18,7 @@ from phistack.ensemble.experiments.learning_curve import (
     learning_curve,
     spread_of,
 )
-from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.experiments.samples import SENTENCES, Sentences, samples_of
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.proposals import propose

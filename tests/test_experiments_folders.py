@@ -17,7 +17,7 @@ from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units
 from phistack.ensemble.evaluation.systems import scores
 from phistack.ensemble.experiments.ablation import ablate, variants_of
 from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve, curves_of, learning_curve
-from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.experiments.transfer import Domain, transfer
 from phistack.ensemble.stacking.stacker import StackerSettings

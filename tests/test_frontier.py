@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
-from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.experiments.speed import Run, measure_speed
 from phistack.ensemble.tasks.training import by_score, train_bundle
 from phistack.ensemble.training.settings import EngineSettings

@@ -10,7 +10,7 @@ import pytest
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Resampling
 from phistack.ensemble.experiments.ablation import ablate
-from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.synthesis.corpus import synthesize
 from phistack.ensemble.tasks.training import train_with_report

@@ -184,7 +184,7 @@ def frontier(
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
     from phistack.ensemble.experiments.frontier import measure_frontier
-    from phistack.ensemble.experiments.results import write_results
+    from phistack.ensemble.experiments.parts import write_results
 
     notes = corpora.read(corpus)
     say_remarks(notes)

@@ -26,9 +26,8 @@ from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments import parts
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of_proposed, difference_facts, stack_table
-from phistack.ensemble.experiments.parts import ALONE, STACK, Answers, plain
+from phistack.ensemble.experiments.parts import ALONE, STACK, Answers, CorpusFacts, Origin, plain
 from phistack.ensemble.experiments.pictures import ablation_chart
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS
 from phistack.ensemble.stacking.svm import KERNELS

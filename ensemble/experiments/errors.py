@@ -22,8 +22,7 @@ from phistack.ensemble.evaluation.pairing import vocabulary
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of
-from phistack.ensemble.experiments.parts import STACK, plain, system_cell
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.experiments.parts import STACK, CorpusFacts, Origin, plain, system_cell
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, wrong_decisions
 from phistack.ensemble.tools.progress import progress

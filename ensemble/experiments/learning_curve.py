@@ -24,9 +24,8 @@ import numpy as np
 from phistack.ensemble.evaluation import Measure, Resampling, Score, criterion_named
 from phistack.ensemble.evaluation.measures import FloatArray
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, share
-from phistack.ensemble.experiments.parts import answers_of, fitting, plain, system_cell, systems_of
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, answers_of, fitting, plain, system_cell, systems_of
 from phistack.ensemble.experiments.pictures import curve_picture
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.samples import PATIENTS, samples_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.tools.progress import stage

@@ -27,9 +27,8 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Unit
 from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
 from phistack.ensemble.evaluation.tables import Table, gap, share
 from phistack.ensemble.experiments.choosers import difference_facts
-from phistack.ensemble.experiments.parts import STACK, answers_of, plain, system_cell
+from phistack.ensemble.experiments.parts import STACK, CorpusFacts, Origin, answers_of, plain, system_cell
 from phistack.ensemble.experiments.pictures import matrix_picture
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import held_out_patients, patients_in_several
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings

@@ -32,8 +32,7 @@ from phistack.ensemble.evaluation import criterion_named
 from phistack.ensemble.evaluation.measures import MEASURES, Counts, total
 from phistack.ensemble.evaluation.systems import counts_of
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
-from phistack.ensemble.experiments.parts import plain
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, plain
 from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_runs import FITS, run_fits
