@@ -24,7 +24,7 @@ from rich.table import Table
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.stacking.known.unmarked import unmarked
+from phistack.ensemble.stacking.known.identifiers import unmarked
 from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span

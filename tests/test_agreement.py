@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.evaluation.adjudication import CHECKS
-from phistack.ensemble.evaluation.agreement import Agreement, agree
+from phistack.ensemble.evaluation.agreement import CHECKS, Agreement, agree
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError

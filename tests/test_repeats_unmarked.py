@@ -10,7 +10,7 @@ import pytest
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
 from phistack.ensemble.deidentification import Policy, PolicyOptions
-from phistack.ensemble.stacking.known.unmarked import unmarked
+from phistack.ensemble.stacking.known.identifiers import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError

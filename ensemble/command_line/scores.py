@@ -112,8 +112,7 @@ def agreement(
     corpora: CorpusOptions,
 ) -> None:
     """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and spans to check before merging."""
-    from phistack.ensemble.evaluation.adjudication import doubts_sheet
-    from phistack.ensemble.evaluation.agreement import agree
+    from phistack.ensemble.evaluation.agreement import agree, doubts_sheet
     from phistack.ensemble.evaluation.resampling import Resampling
 
     refuse_taken(*filter(None, (sheet, json_file, latex)))

@@ -10,12 +10,11 @@
 counts, `resampling` draws intervals and p-values, `systems` has scores and differences, `leaks` what stays readable.
 """
 
-from phistack.ensemble.evaluation.comparison import Comparison, compare, comparison_latex, print_comparison
 from phistack.ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
 from phistack.ensemble.evaluation.leaks import read_sentence_counts
 from phistack.ensemble.evaluation.report import Report, evaluate, evaluate_systems, print_report
 from phistack.ensemble.evaluation.resampling import Measure, Resampling, holm, paired_randomisation
-from phistack.ensemble.evaluation.systems import Score
+from phistack.ensemble.evaluation.systems import Comparison, Score, compare, comparison_latex, print_comparison
 
 __all__ = [
     "CRITERIA",
