@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve, platt_scaling
+from phistack.ensemble.stacking.thresholds import calibrated, calibration_curve, platt_scaling
 
 _MARGINS = st.lists(st.tuples(st.floats(-4, 4), st.booleans()), min_size=1, max_size=40)
 

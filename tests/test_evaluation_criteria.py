@@ -244,7 +244,7 @@ CITY, NESTED = [Span(0, 7, "CITY")], [Span(0, 4, "CITY"), Span(0, 6, "CITY")]
 PAIR = [Span(0, 3, "PATIENT"), Span(5, 8, "DOCTOR")]
 IDS = [Span(0, 5, "DOCTOR"), Span(6, 10, "IDNUM"), Span(11, 15, "SSN")]
 SMITH = [Span(4, 9, "DOCTOR")]
-BY_HAND = {
+BY_HAND: dict[str, list[tuple[str, list[Span], list[Span], str, tuple[int, ...]]]] = {
     "a hit of the wrong type is wrong and missed": [
         ("Dr. Smith", SMITH, [Span(4, 9, "PATIENT")], "i2b2 strict", (0, 1, 1)),
         ("Dr. Smith", SMITH, [Span(4, 9, "PATIENT")], "i2b2 binary strict", (1, 0, 0)),

@@ -7,7 +7,6 @@ import pytest
 from numpy import float64
 from sklearn.svm import SVC, LinearSVC
 
-from phistack.ensemble.stacking.calibration_curve import calibrated
 from phistack.ensemble.stacking.candidates import PooledCandidate, pooled
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
@@ -22,6 +21,7 @@ from phistack.ensemble.stacking.svm import (
     margins_of,
     svm_from_arrays,
 )
+from phistack.ensemble.stacking.thresholds import calibrated
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span

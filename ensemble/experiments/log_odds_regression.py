@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.calibration_curve import logistic
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, decided, which_are_phi
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.meta_features import log_odds
-from phistack.ensemble.stacking.thresholds import best_threshold
+from phistack.ensemble.stacking.thresholds import best_threshold, logistic
 from phistack.features.arrays import Floats
 from phistack.features.documents import Document, Span
 

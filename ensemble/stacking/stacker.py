@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
 from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
@@ -39,7 +38,14 @@ from phistack.ensemble.stacking.svm import (
     machines_out_of_fold,
     margins_of,
 )
-from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
+from phistack.ensemble.stacking.thresholds import (
+    BALANCED,
+    CHOICES,
+    best_threshold,
+    calibrated,
+    calibration_curve,
+    recall_choices,
+)
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span

@@ -22,7 +22,6 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.search import Repeat, search
@@ -35,6 +34,7 @@ from phistack.ensemble.stacking.svm import (
     margins_of,
     svm_from_arrays,
 )
+from phistack.ensemble.stacking.thresholds import Curve, calibrated, platt_scaling
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
