@@ -3,10 +3,12 @@
 import io
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,20 +18,22 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
-from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier
-from phistack.ensemble.stacking.repeats.search import search
+from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier, TrainingNotes
+from phistack.ensemble.stacking.repeats.search import Repeat, search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.ensemble.views.explanation import print_explanation
+from phistack.features.arrays import Floats
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import BundleError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
+from phistack.features.ranges import non_overlapping
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.submodels.base import Candidate
@@ -367,3 +371,45 @@ def test_a_word_of_many_megabytes_takes_no_step_for_each_character() -> None:
     begin = time.process_time()
     assert words_of("x" * 10_000_000) == [(0, 10_000_000)]
     assert time.process_time() - begin < 0.3
+
+
+THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+spans = st.builds(
+    lambda start, length, label: Span(start, start + length, label),
+    st.integers(0, 16),
+    st.integers(1, 5),
+    st.sampled_from(["DOCTOR", "PATIENT"]),
+)
+apart = st.lists(spans, max_size=6).map(lambda found: [found[i] for i in non_overlapping(found, [1.0] * len(found))])
+notes = st.tuples(
+    st.lists(spans, max_size=5, unique=True),
+    apart,
+    st.lists(st.tuples(spans, st.sampled_from([0.1, 0.3, 0.6, 0.62, 0.9])), max_size=6, unique_by=lambda pair: pair[0]),
+)
+
+
+def _left(
+    gold: set[Span], accepted: set[Span], repeats: Sequence[Repeat], values: Floats, threshold: float
+) -> set[Span]:
+    """The oracle: the spans of a note once the accepted repeats have taken their places."""
+    taken = [repeats[i].span for i in non_overlapping(repeats, (values - threshold).tolist())]
+    return {span for span in accepted if not any(span.overlaps(other) for other in taken)}.union(taken)
+
+
+@given(st.lists(notes, min_size=1, max_size=3))
+def test_f1_is_that_of_the_spans_that_are_left(
+    given_notes: list[tuple[list[Span], list[Span], list[tuple[Span, float]]]],
+) -> None:
+    repeats = [[Repeat(span, (), ()) for span, _ in pairs] for _, _, pairs in given_notes]
+    values = [np.array([value for _, value in pairs]) for _, _, pairs in given_notes]
+    expected = []
+    for threshold in THRESHOLDS:
+        n_right = n_all = 0
+        for (gold, accepted, _), of_note, value in zip(given_notes, repeats, values, strict=True):
+            found = _left(set(gold), set(accepted), of_note, value, threshold)
+            n_right += len(found & set(gold))
+            n_all += len(found) + len(gold)
+        expected.append(2 * n_right / n_all if n_all else 0.0)
+    scored = TrainingNotes([set(note[0]) for note in given_notes], [set(note[1]) for note in given_notes], repeats)
+    assert scored.f1(values, THRESHOLDS).tolist() == expected
