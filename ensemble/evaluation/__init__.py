@@ -1,9 +1,6 @@
 """Scores as the shared tasks compute them, and how sure they are.
 
     report = evaluate(gold, system)                 every criterion, per category and per type
-    report.score("i2b2 strict").f1                  micro F1, with its interval
-    print_report(report, Console())                 on screen
-    report.to_dict()                                as JSON
     compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
 `pairing` matches documents, `criteria` says what counts as a hit, `measures`

@@ -3,7 +3,6 @@
     agreement = agree(first, second)
     agreement.score.f1                  strict F1 of all types together, the same whichever is taken for gold
     agreement.kappa                     Cohen's kappa (1960) over tokens
-    agreement.types[0].kappa            the same of one type against the rest
     agreement.doubts                    places to look at before both become one: [Doubt("touching spans", ...), ...]
 
 F1 measures agreement on spans, as the number of places that are rightly unmarked is unknown (Hripcsak and Rothschild

@@ -1,7 +1,6 @@
 """What counts as a hit: every criterion of the shared tasks, as one table.
 
     Criterion("i2b2 strict", "span")                          category, type, start and end agree
-    Criterion("i2b2 relaxed", "span", end_tolerance=2)        the ends may differ by two characters
     Criterion("i2b2 binary hipaa token", "token", typed="none", only="hipaa")
 
 A unit turns the PHI of a document into items, which start with two offsets; equal items are a hit. The ten criteria of

@@ -1,6 +1,5 @@
 """What of the PHI would still be readable: leaks and character recall.
 
-    Leak(3, 120, "reference")      three missed PHI in 120 sentences: 0.025 a sentence
     Coverage(980, 1000, 2, 5, 20)  980 of 1000 PHI characters covered; 2 and 5 of 20 documents not clean
     read_sentence_counts(path)     {"S0004-1": 31, ...} from MEDDOCAN's folder of sentences, JSON or lines
 

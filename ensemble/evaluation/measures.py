@@ -1,9 +1,7 @@
 """Counts of hits and misses, and the measures made from them.
 
     count({a, b}, {b, c})    (1, 1, 1): b is found, c is wrong, a is missed
-    precision(tp, fp)        tp / (tp + fp)
     f_score(p, r)            their harmonic mean, F1; with beta=2 recall weighs four times as much, F2
-    macro(by_document)       means and standard deviations over documents
     MEASURES["f1"](counts)   a measure of counts, by name
 
 A hit of the wrong type is both a false positive and a false negative. A ratio with denominator zero is 0. The measures

@@ -2,9 +2,7 @@
 
     report = evaluate(gold, system)
     report.strict.f1                         Measure(value=0.9511, low=0.93, high=0.96)
-    report.score("i2b2 relaxed").counts      Counts(tp=980, fp=12, fn=20)
     report.to_dict()["schema"]               "phistack.evaluation.v1"
-    print_report(report, Console())          tables of percentages
 
 Counts are kept by document; the sums, the averages and the intervals come from them. The schema name changes when a key
 is renamed or dropped; new keys may come without a change.

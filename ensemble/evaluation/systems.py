@@ -1,14 +1,11 @@
 """Scores of systems on the same documents, and how far the systems differ.
 
     systems = Systems({"a": counts_a, "b": counts_b}, patients)     counts by document, shape (n_documents, 3)
-    systems.scores["a"].recall                                      Measure(value=0.953, low=0.948, high=0.958)
     systems.differences([("a", "b")], ["f1"])                       {("a", "b", "f1"): Difference(...)}
     table_of("dev", systems.scores), figures_of(systems.scores)     a row a system, for people and for bundles
     comparison = compare(gold, {"a": system, "b": other})           every two of several systems, in all measures
-    print_comparison(comparison, Console()), comparison_latex(comparison)
 
-Intervals are percentiles of a bootstrap in which all systems see the same draws; p-values are of paired approximate
-randomisation, corrected over all differences that are asked for at once (Holm 1979).
+All systems see the same draws; p-values are corrected over all differences that are asked for at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The stack compared with other ways to choose from the same candidates, with significance tests.
 
     choosers = choosers_of(gold, pools, stack_answers, ("regex", "crf"), labels, criterion_named("strict"))
-    choosers.table("title")            a row a chooser; `short` has fewer
     choosers.share, choosers.sentence  0.31: of the way from the best member to the perfect chooser
 
 The members are the single submodels. The best member and the best of three thresholds of the plain mean are chosen on

@@ -2,11 +2,7 @@
 
     answers = answers_of(training, settings, unseen=notes)  {"crf": [spans of note 1, ...], "stack": [...]}
     systems_of(gold, answers, labels, criterion)            their scores, and how far they differ
-    over_seeds([systems_0.scores, systems_1.scores])        {"crf": means and deviations, ...}
-
-    write_results(out, lambda: ablate(corpus, settings))
-    out/results.json     every figure, every setting, versions, the protocol and the command
-    out/*.tex            tables for LaTeX with booktabs; and pictures
+    write_results(out, lambda: ablate(corpus, settings))    results.json with every figure and setting, tables, pictures
 
 A system is one submodel alone or a stack over several. The cache keeps no models, as they hold words of the training
 notes; instead `remember` writes down where the bundle is, and `engine_of` loads it to propose for other notes.

@@ -5,10 +5,9 @@
     stacker.decide_all(tables, pools)                   a Decision for each candidate; accepted ones never overlap
 
 A binary SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015): a linear one from
-log-odds, unless the settings name another. Its margin is calibrated to a probability by a curve fitted on out-of-fold
-margins. The accepted set is the one without overlap that has the largest sum of probabilities above the threshold,
-which is that of the best expected strict F1. Of several kernel settings, grouped cross-validation over the candidates
-chooses the one with the best strict F1.
+log-odds, unless the settings name another. Its margin is calibrated to a probability. The accepted set is the one
+without overlap that has the largest sum of probabilities above the threshold. Of several kernel settings, grouped
+cross-validation over the candidates chooses the one with the best strict F1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The surface forms of each label's mentions, and how unlikely a form that a label never had makes a candidate.
 
 surface_form("bxq32")                       "letters digits"
-forms = SurfaceForms.of(tables, wrong)      the forms of all labels, with the patients in whose notes they are
 forms.weighed("81", "USERNAME", 0.5)        0.1: no user name of 24 was a number
 
 With few notes the submodels learn rules that are right by chance. If the mentions of a label repeat the same surface

@@ -1,6 +1,5 @@
 """From margins to probabilities, and the threshold above which a candidate is accepted.
 
-    curve = calibration_curve(margins, is_phi)      fitted on margins that were predicted out of fold
     calibrated(margins, curve)                      (n_candidates,), in [0, 1]
     best_threshold(pools, probabilities, gold)      0.34, 0.9652: a threshold, and the strict F1 with it
     recall_choices(pools, probabilities, gold, 0.34)["high"]    {"threshold": 0.08, "precision": 0.91, "recall": 0.98}
@@ -10,9 +9,7 @@ sure. So the curve here is piecewise linear and never falls; a penalty keeps nei
 candidates it is Platt's line. scikit-learn has Platt's line and isotonic steps, nothing between them.
 
 The threshold is that of the best expected F1 by the probabilities (Lipton 2014), not that of the best observed F1, as
-scikit-learn's TunedThresholdClassifierCV takes it: with few notes the latter is chance, and worse on other notes.
-
-Of candidates that overlap, those are accepted whose probabilities above the threshold have the largest sum. Nearly all
+scikit-learn's TunedThresholdClassifierCV takes it: with few notes the latter is chance, and worse on other notes. Most
 candidates overlap no other that any threshold would accept, so they are counted for all thresholds together.
 """
 

@@ -2,14 +2,11 @@
 
     wrong = wrong_decisions(note, decisions)      the note has gold spans, the decisions are those of an engine
     wrong[0].kind.name                            "proposed and beaten"
-    wrong[0].chosen_by                            ("crf",): which submodels chose it
 
-A missed span is a gold span that is not accepted; a false one is accepted and not in the gold. Offsets and label must
-agree, so a span accepted with a wrong extent or label counts as a false and a missed one, as in strict scores.
-
-The kind depends on the closest candidate for a missed span, and on the closest gold span for a false one. The same
-offsets and label are closest, then the same offsets with another label, then any overlap. All candidates that are
-equally close count.
+A missed span is a gold span that is not accepted; a false one is accepted and not in the gold. As in strict scores,
+offsets and label must agree. The kind depends on the closest candidate for a missed span, and on the closest gold span
+for a false one: with the same offsets and label, then with the same offsets, then with any overlap. All candidates that
+are equally close count.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
     name = Name("Ann García-Miller", "en")
     [spelling.string for spelling in name.spellings()]    ["ann", "garcia", "miller", "garciamiller", "agarcia", ...]
-    list(name.places(reading, stretches))                 the runs of these words and of initials in a text
     spelt_out("Østergård")                                "oestergaard"; `fold` says "ostergard"
     other_names("guadalupe")                              {"lupe", "lupita", "pita"}; and of "lupe", {"guadalupe"}
     Misspellings(["garcia"]).of("gracia")                 ["garcia"]

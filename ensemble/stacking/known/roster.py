@@ -2,9 +2,6 @@
 
     roster = Roster.open(Path("roster.csv"))
     roster.record("110")          {"name": ("Ann Hill",), "birth_date": ("1950-04-03",), "DOCTOR": ("Lee Ames",)}
-    "111" in roster               False
-    roster.save(index, digest)
-    Roster.saved(path, index, digest)               the same in another process, without reading the roster again
     role_of("Date of birth")                        "birth_date"
     label_of("staff", LabelSet.named("meddocan"))   "NOMBRE_PERSONAL_SANITARIO"
     role_of("DOCTOR"), role_of("ward")              "", "": the first can be a label of the engine

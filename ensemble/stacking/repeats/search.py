@@ -3,7 +3,6 @@
     accepted = [[Decision(Span(8, 18, "PATIENT"), 0.98, True, ())], []]          of two notes of one patient
     repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], accepted, "en")
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
-    repeats[1][0].seeds[0].places                                     {0: 8}: the mention in the first note
 
 Case and accents do not matter, and only whole words are found. Any part of a name counts, in its order, or inverted
 with a comma (`Smith, Dana`); a title only before the name, and a part of less than three letters only beside another.
