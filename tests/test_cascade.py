@@ -1,6 +1,5 @@
 """Costly submodels that read only lines in doubt: what is read, what is decided, what it costs, how to turn it off."""
 
-import json
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -195,14 +194,6 @@ def test_without_a_costly_submodel_or_when_it_is_turned_off_there_is_none(monkey
     assert train(notes(24), without_crf).engine.cascade is None, "nobody who goes first has probabilities"
 
 
-def test_the_setting_is_read_from_a_file_and_counts_in_the_digest(tmp_path: Path) -> None:
-    path = tmp_path / "settings.toml"
-    path.write_text("cascade = false\n")
-    settings = EngineSettings.from_toml(path)
-    assert not settings.cascade and EngineSettings().cascade
-    assert settings.digest != EngineSettings().digest
-
-
 def test_a_bundle_keeps_it_and_can_be_loaded_without_it(trained: Any) -> None:
     engine, path = trained
     unseen = notes(12, first=24).documents
@@ -273,15 +264,6 @@ def test_the_scores_of_the_stack_are_of_what_it_annotates(trained: Any) -> None:
     whole, smaller = (score_on(e, gold) for e in (engine, engine.only(("regex", "crf"))))
     assert whole["stack"] == smaller["stack"]
     assert "tbed" in whole
-
-
-def test_no_fold_cache_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:
-    monkeypatch.setattr(TbedSubmodel, "costly", True)
-    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
-    for _ in range(2):
-        assert train(notes(24), SETTINGS, cache=tmp_path / "cache").engine.cascade == trained[0].cascade
-    kept = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("*.json")]
-    assert any(left is not None for told in kept for _, left in told)
 
 
 def test_the_commands_can_be_told_to_read_every_line(

@@ -273,13 +273,8 @@ def test_p_values_are_those_of_all_exchanges_of_patients() -> None:
     gold = notes_of(8, 4)
     a, b = uneven_system_of(gold, 3), uneven_system_of(gold, 4)
     one, other = (by_patient(gold, counts_of(gold, system)) for system in (a, b))
-    observed, extreme = abs(f1_of_counts(one.sum(0)) - f1_of_counts(other.sum(0))), 0
-    for exchange in itertools.product((False, True), repeat=8):
-        mask = np.array(exchange)[:, None]
-        sums = np.where(mask, other, one).sum(0), np.where(mask, one, other).sum(0)
-        extreme += bool(abs(f1_of_counts(sums[0]) - f1_of_counts(sums[1])) >= observed - 1e-12)
     found = compare(gold, {"a": a, "b": b})
-    assert found.differences["a", "b", "f1"].p == pytest.approx(extreme / 256, abs=0.015)
+    assert found.differences["a", "b", "f1"].p == pytest.approx(exact_p(one, other, 2), abs=0.015)
     by_document = compare(gold, {"a": a, "b": b}, resampling=BY_DOCUMENT)
     assert by_document.differences["a", "b", "f1"].p < found.differences["a", "b", "f1"].p
     assert by_document.differences["a", "b", "f1"].gap.value == found.differences["a", "b", "f1"].gap.value

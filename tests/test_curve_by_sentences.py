@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.experiments.learning_curve import (
-    CurveRun,
-    curves_of,
     interval_of_mean,
     learning_curve,
     spread_of,
@@ -206,14 +204,6 @@ def test_the_band_of_three_by_three_runs_holds_the_truth(between: float) -> None
 def test_one_order_shows_the_random_start_alone() -> None:
     assert "the random start of training alone" in spread_of(1, by="sentences", n_runs=5)
     assert spread_of(2, n_runs=2).endswith("too few runs for an interval")
-
-
-def test_points_of_the_same_share_and_size_are_one() -> None:
-    from tests.test_experiments_folders import facts, score_of
-
-    runs = [CurveRun(50, 7, sample, run, facts(3), None, {"a": score_of(0.9)}) for sample in (1, 2) for run in (1, 2)]
-    [point] = curves_of(runs, by=SENTENCES)["a"]
-    assert point.to_dict() == {"share": 50, "sentences": 7, "f1": 0.9, "interval": None, "orders": [0.9] * 4}
 
 
 @pytest.mark.parametrize(

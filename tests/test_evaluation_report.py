@@ -4,7 +4,6 @@ import io
 import json
 import random
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from phistack.ensemble.evaluation import Resampling, evaluate, evaluate_systems, print_report
+from phistack.ensemble.evaluation import Resampling, evaluate, print_report
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, LabelError
 from phistack.features.labels import LabelSet
@@ -61,21 +60,6 @@ def test_an_empty_system_and_an_empty_gold_score_zero() -> None:
         assert {score.f1.value for score in report.criteria} == {0.0}
     assert report.types == report.categories == ()
     assert report.coverage.character_recall == 0
-
-
-def test_systems_that_are_scored_together_have_the_figures_that_each_has_alone() -> None:
-    gold, system = random_corpora(8, 6)
-    _, other = random_corpora(8, 6, seed=1)
-    other = replace(
-        gold, documents=tuple(g.with_spans(o.spans) for g, o in zip(gold.documents, other.documents, strict=True))
-    )
-    together = evaluate_systems(gold, {"one": system, "other": other, "none": corpus_without_spans(gold)})
-    for name, answers in (("one", system), ("other", other), ("none", corpus_without_spans(gold))):
-        assert together[name].to_dict() == evaluate(gold, answers).to_dict()
-
-
-def corpus_without_spans(gold: Corpus) -> Corpus:
-    return replace(gold, documents=tuple(document.with_spans(()) for document in gold.documents))
 
 
 def test_types_and_categories_come_from_both_sides() -> None:

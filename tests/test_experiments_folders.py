@@ -16,7 +16,7 @@ from phistack.ensemble.command_line.output import names_of
 from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units, holm
 from phistack.ensemble.evaluation.systems import scores
 from phistack.ensemble.experiments.ablation import ablate, variants_of
-from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve, curves_of, learning_curve
+from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve, learning_curve
 from phistack.ensemble.experiments.parts import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.experiments.transfer import Domain, transfer
@@ -373,7 +373,7 @@ def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples: Any,
 
 
 def test_two_orders_span_what_they_scored_and_no_more() -> None:
-    point = curves_of(curve_of(2).runs)["x_1"][0].to_dict()
+    point = curve_of(2).curves["x_1"][0].to_dict()
     assert point == {"share": 50, "patients": 50, "f1": 0.92, "interval": None, "orders": [0.905, 0.935]}
     assert "92.00 (90.50-93.50)" in shown(curve_of(2).table())
 

@@ -97,21 +97,6 @@ class CurvePoint:
         return {**point, "interval": interval, "orders": list(self.orders)}
 
 
-def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, list[CurvePoint]]:
-    """System -> its points, by growing share; :param by: what the sizes count."""
-    parts: defaultdict[tuple[float, int], list[CurveRun]] = defaultdict(list)
-    for run in runs:
-        parts[run.share, run.size].append(run)
-    n_runs = max(run.number for run in runs)
-    return {
-        name: [
-            CurvePoint(share, size, by, tuple(run.scores[name].f1.value for run in of_part), n_runs)
-            for (share, size), of_part in sorted(parts.items())
-        ]
-        for name in runs[0].scores
-    }
-
-
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
     """The 95 % interval of the mean by Student's t, cut to [0, 1]; None for fewer than five scores.
 
@@ -177,8 +162,17 @@ class LearningCurve:
 
     @property
     def curves(self) -> dict[str, list[CurvePoint]]:
-        """The points of each system."""
-        return curves_of(self.runs, by=self.by)
+        """System -> its points, by growing share."""
+        parts: defaultdict[tuple[float, int], list[CurveRun]] = defaultdict(list)
+        for run in self.runs:
+            parts[run.share, run.size].append(run)
+        return {
+            name: [
+                CurvePoint(share, size, self.by, tuple(run.scores[name].f1.value for run in of_part), self.n_runs)
+                for (share, size), of_part in sorted(parts.items())
+            ]
+            for name in self.runs[0].scores
+        }
 
     @property
     def spread(self) -> str:
