@@ -104,6 +104,10 @@ class Difference(NamedTuple):
     p_holm: float
 
 
+Differences = Mapping[tuple[str, str, str], Difference]
+"""(system, other system, measure) -> the first less the second."""
+
+
 def scores(names: Sequence[str], counts: IntArray, bootstrap: Bootstrap) -> list[Score]:
     """The score of each row of counts, of shape `(n_documents, n_names, 3)`, as given to the bootstrap."""
     measures = zip(*map(bootstrap.measures, MEASURES), strict=True)
@@ -131,10 +135,8 @@ class Systems:
         self._bootstrap = Bootstrap(stacked, self.units)
         self.scores = {score.name: score for score in scores(list(counts), stacked, self._bootstrap)}
 
-    def differences(
-        self, pairs: Iterable[tuple[str, str]], measures: Sequence[str]
-    ) -> dict[tuple[str, str, str], Difference]:
-        """Every measure of every pair of systems; (first, second, measure) -> the first less the second."""
+    def differences(self, pairs: Iterable[tuple[str, str]], measures: Sequence[str]) -> Differences:
+        """Every measure of every pair of systems."""
         counts = {name: self.units.sums(array) for name, array in self._counts.items()}
         keys = [(first, second, measure) for first, second in pairs for measure in measures]
         shuffles, seed = self.units.resampling.shuffles, self.units.resampling.seed
@@ -191,7 +193,6 @@ class Comparison:
 
     :param documents: ids of the documents compared, in the order of gold.
     :param left_out: ids of the documents that not all have.
-    :param differences: (system, other system, measure) -> the first less the second, with p-values.
     """
 
     criterion: Criterion
@@ -199,7 +200,7 @@ class Comparison:
     documents: tuple[str, ...]
     left_out: tuple[str, ...]
     scores: Mapping[str, Score]
-    differences: Mapping[tuple[str, str, str], Difference]
+    differences: Differences
     units: Units
 
     def tables(self) -> list[Table]:

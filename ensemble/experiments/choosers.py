@@ -21,11 +21,10 @@ from phistack.ensemble.evaluation.systems import Difference
 from phistack.ensemble.evaluation.tables import Table, TableRow, points, share
 from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression, Voted
 from phistack.ensemble.experiments.parts import STACK, Answers, plain, system_cell, systems_of
-from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
+from phistack.ensemble.stacking.candidates import PooledCandidate, Tables, pools_of
 from phistack.ensemble.training.fit_runs import Proposals
 from phistack.ensemble.training.proposals import Proposed
 from phistack.ensemble.training.trainer import Training
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.ranges import non_overlapping
@@ -222,9 +221,7 @@ def choosers_of_proposed(
     return choosers_of(gold, pools, stack, members, labels, criterion, others=others, resampling=resampling)
 
 
-def candidates_in_notes(
-    tables: Sequence[FeatureTable], proposals: Mapping[str, Proposals]
-) -> list[list[PooledCandidate]]:
+def candidates_in_notes(tables: Tables, proposals: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
     """The candidates for each note, by offsets in the note as written."""
     pools = pools_of(tables, proposals, tuple(proposals))
     return [[c.in_note(table.view) for c in pool] for table, pool in zip(tables, pools, strict=True)]

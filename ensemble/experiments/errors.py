@@ -23,7 +23,7 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of
 from phistack.ensemble.experiments.parts import STACK, CorpusFacts, Origin, plain, system_cell
-from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.candidates import Decided
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, wrong_decisions
 from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.views.errors_page import ShownError, errors_page
@@ -109,9 +109,7 @@ def one_by_one(errors: Sequence[ShownError]) -> Table:
     return Table((*columns, "probability"), [rows], "Each wrong decision", n_texts=len(columns))
 
 
-def calibrations_of(
-    documents: Sequence[Document], decided: Sequence[Sequence[Decision]], members: Iterable[str]
-) -> dict[str, Calibration]:
+def calibrations_of(documents: Sequence[Document], decided: Decided, members: Iterable[str]) -> dict[str, Calibration]:
     """Calibration of members and stack against the gold spans of some notes.
 
     A member is judged on its own proposals, by its scores; the stack on all candidates, by its probabilities.

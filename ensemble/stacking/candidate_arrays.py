@@ -16,9 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from phistack.ensemble.stacking.candidates import Pools
+from phistack.ensemble.stacking.candidates import Pools, Tables
 from phistack.features.arrays import Floats, Integers, Integers32
-from phistack.features.columns.table import FeatureTable
 
 RIVALS: Mapping[str, tuple[bool, bool]] = {
     "other type": (True, False),
@@ -43,7 +42,7 @@ class CandidateArrays:
     :ivar mean_score: the mean of the scores of all submodels.
     """
 
-    def __init__(self, tables: Sequence[FeatureTable], pools: Pools, sources: Sequence[str]) -> None:
+    def __init__(self, tables: Tables, pools: Pools, sources: Sequence[str]) -> None:
         texts = [table.document.text for table in tables]
         begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1]
         candidates = [candidate for pool in pools for candidate in pool]

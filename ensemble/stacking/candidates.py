@@ -38,10 +38,13 @@ class PooledCandidate:
         return self if view.is_note else PooledCandidate(view.in_note(self.span), _in_note(self.votes, view))
 
 
+Tables = Sequence[FeatureTable]
 CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
 """Submodel -> its candidates for each note."""
 Pools = Sequence[Sequence[PooledCandidate]]
 """For each note the candidates of some submodels together."""
+ByNote = Sequence[Floats]
+"""For each note a number for each of its candidates, such as its probability: `(n_candidates,)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,10 @@ class Decision:
         return replace(self, span=view.in_note(self.span), votes=_in_note(self.votes, view))
 
 
+Decided = Sequence[Sequence[Decision]]
+"""For each note the decisions on its candidates."""
+
+
 def _in_note(votes: Iterable[Candidate], view: PlainView) -> tuple[Candidate, ...]:
     return tuple(replace(vote, span=view.in_note(vote.span)) for vote in votes)
 
@@ -85,9 +92,7 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
     return [PooledCandidate(span, tuple(of_span.values())) for span, of_span in by_span]
 
 
-def pools_of(
-    tables: Sequence[FeatureTable], proposals: CandidatesOf, names: Sequence[str]
-) -> list[list[PooledCandidate]]:
+def pools_of(tables: Tables, proposals: CandidatesOf, names: Sequence[str]) -> list[list[PooledCandidate]]:
     """The candidates of some submodels, in this order, pooled note by note; training and engine judge these.
 
     Repetitions such as a line of dashes, which sequence models label without end, are left out.

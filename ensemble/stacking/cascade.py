@@ -21,12 +21,11 @@ from typing import NamedTuple, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.candidates import CandidatesOf, Pools, pools_of
+from phistack.ensemble.stacking.candidates import ByNote, CandidatesOf, Pools, Tables, pools_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset
 from phistack.features.arrays import Floats
 from phistack.features.columns.lines import line_bounds, lines_touched
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.features.saved_files import SavedFiles, damage_refused
@@ -46,6 +45,9 @@ fold."""
 _MOST = 0.75
 """With a larger share of the tokens in doubt, judging twice takes about the time that is saved."""
 
+Stackers = Mapping[Subset, Stacker]
+"""Stackers by the names of the submodels that they were trained over."""
+
 
 class _CascadeState(TypedDict):
     waiting: list[str]
@@ -58,8 +60,8 @@ class Judged(NamedTuple):
     """The candidates of all submodels for each note, with their probabilities and thresholds, `(n_candidates,)`."""
 
     pools: Pools
-    probabilities: Sequence[Floats]
-    thresholds: Sequence[Floats]
+    probabilities: ByNote
+    thresholds: ByNote
 
 
 class _FirstLook:
@@ -71,9 +73,9 @@ class _FirstLook:
 
     def __init__(
         self,
-        tables: Sequence[FeatureTable],
+        tables: Tables,
         proposed: Mapping[str, Sequence[NoteProposals]],
-        judge: Callable[[Sequence[FeatureTable], Pools], list[Floats]],
+        judge: Callable[[Tables, Pools], list[Floats]],
         threshold: float,
     ) -> None:
         self.tables, self.threshold = tables, threshold
@@ -109,7 +111,7 @@ class _FirstLook:
         theirs: CandidatesOf,
         wanted: Sequence[LineMask],
         names: Subset,
-        judge: Callable[[Pools, Sequence[NDArray[np.bool_]]], Sequence[Floats]],
+        judge: Callable[[Pools, Sequence[NDArray[np.bool_]]], ByNote],
         threshold: float,
     ) -> Judged:
         """The candidates of all submodels, by the second judgement where they touch a wanted line, else by the first.
@@ -148,17 +150,16 @@ class Cascade:
     @classmethod
     def fit(
         cls,
-        tables: Sequence[FeatureTable],
+        tables: Tables,
         proposed: Mapping[str, Sequence[NoteProposals]],
-        stackers: Mapping[Subset, Stacker],
+        stackers: Stackers,
         *,
         waiting: Collection[str],
     ) -> Self | None:
         """Choose the thresholds.
 
         :param proposed: for each submodel its proposals for each note, out of fold.
-        :param stackers: by the names of the submodels that they were trained over, those that go first and all;
-            trained, not loaded.
+        :param stackers: over those that go first and over all; trained, not loaded.
         :returns: `None` if no submodel is costly, none that goes first has probabilities, the corpus has too few PHI to
             estimate the loss, or all thresholds lose too much or leave too much in doubt.
         """
@@ -201,9 +202,7 @@ class Cascade:
         """The submodels of an engine that go first."""
         return tuple(name for name in names if name not in self.waiting)
 
-    def judge(
-        self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
-    ) -> Judged:
+    def judge(self, tables: Tables, submodels: Sequence[Submodel], stackers: Stackers) -> Judged:
         """Let all submodels propose, and judge their candidates.
 
         :param stackers: as in `fit`.
@@ -217,15 +216,11 @@ class Cascade:
             theirs, wanted, names, lambda pools, again: stacker.probabilities(tables, pools, again), stacker.threshold_
         )
 
-    def lines_in_doubt(
-        self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
-    ) -> list[LineMask]:
+    def lines_in_doubt(self, tables: Tables, submodels: Sequence[Submodel], stackers: Stackers) -> list[LineMask]:
         """For each note the lines that `judge` lets the costly submodels read."""
         return self._look(tables, submodels, stackers).in_doubt(self.doubt, self.chance)
 
-    def _look(
-        self, tables: Sequence[FeatureTable], submodels: Sequence[Submodel], stackers: Mapping[Subset, Stacker]
-    ) -> _FirstLook:
+    def _look(self, tables: Tables, submodels: Sequence[Submodel], stackers: Stackers) -> _FirstLook:
         smaller = stackers[self.first([model.name for model in submodels])]
         proposed = {model.name: model.proposals(tables) for model in submodels if model.name not in self.waiting}
         return _FirstLook(tables, proposed, smaller.probabilities, smaller.threshold_)

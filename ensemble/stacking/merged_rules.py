@@ -17,8 +17,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
-from phistack.ensemble.stacking.candidates import Decision
-from phistack.features.columns.table import FeatureTable
+from phistack.ensemble.stacking.candidates import Decision, Tables
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
@@ -80,7 +79,7 @@ class MergedRules:
     def _scanner(self) -> Scanner:
         return Scanner(self.patterns)
 
-    def _matches(self, tables: Sequence[FeatureTable]) -> list[dict[Span, str]]:
+    def _matches(self, tables: Tables) -> list[dict[Span, str]]:
         """In each note the spans of the matches, with the names of their patterns."""
         hits: list[dict[Span, str]] = [{} for _ in tables]
         for note, number, start, end in self._scanner.find([table.document.text for table in tables], self.language):
@@ -88,9 +87,7 @@ class MergedRules:
             hits[note].setdefault(Span(start, end, pattern.labels[ANY_SET]), pattern.name)
         return hits
 
-    def merged(
-        self, tables: Sequence[FeatureTable], decisions: Iterable[Sequence[Decision]]
-    ) -> Iterator[list[Decision]]:
+    def merged(self, tables: Tables, decisions: Iterable[Sequence[Decision]]) -> Iterator[list[Decision]]:
         """The decisions on each note with the matches that overlap no accepted span, sorted by span."""
         for matches, of_note in zip(self._matches(tables), decisions, strict=True):
             taken = [decision.span for decision in of_note if decision.accepted]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.ensemble.stacking.candidate_arrays import RIVALS, CandidateArrays
-from phistack.ensemble.stacking.candidates import PooledCandidate, Pools
+from phistack.ensemble.stacking.candidates import PooledCandidate, Pools, Tables
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
@@ -164,7 +164,7 @@ class MetaFeatures:
         ]
         return np.concatenate(self.matrices([table, table], pools))
 
-    def matrices(self, tables: Sequence[FeatureTable], pools: Pools) -> list[NDArray[np.float64]]:
+    def matrices(self, tables: Tables, pools: Pools) -> list[NDArray[np.float64]]:
         """The features of the candidates of many notes.
 
         :param pools: for each note its candidates, sorted by span.

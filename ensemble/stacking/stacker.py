@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.candidates import Decision, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.candidates import ByNote, Decided, Decision, Pools, Tables, decided, which_are_phi
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures, log_odds
@@ -46,7 +46,6 @@ from phistack.ensemble.stacking.thresholds import (
     recall_choices,
 )
 from phistack.features.arrays import Floats
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError, TrainingError, no_such
 
@@ -128,7 +127,7 @@ class Stacker:
 
     def fit(
         self,
-        tables: Sequence[FeatureTable],
+        tables: Tables,
         pools: Pools,
         *,
         sources: tuple[str, ...],
@@ -208,7 +207,7 @@ class Stacker:
         stacker.threshold_ = self.choices_[choice]["threshold"]
         return stacker
 
-    def decide_all(self, tables: Sequence[FeatureTable], pools: Pools) -> Iterator[list[Decision]]:
+    def decide_all(self, tables: Tables, pools: Pools) -> Iterator[list[Decision]]:
         """Decide on the candidates of many notes, in order of their spans, with repeated mentions and rules.
 
         Accepted mentions are also searched for in the patient's notes right before and after.
@@ -217,7 +216,7 @@ class Stacker:
         yield from self.with_rules(tables, self.with_repeats(tables, decisions))
 
     def probabilities(
-        self, tables: Sequence[FeatureTable], pools: Pools, asked: Sequence[NDArray[np.bool_]] | None = None
+        self, tables: Tables, pools: Pools, asked: Sequence[NDArray[np.bool_]] | None = None
     ) -> list[Floats]:
         """For each note the probability of each candidate, of shape `(n_candidates,)`.
 
@@ -233,9 +232,7 @@ class Stacker:
         by_note = np.split(probabilities, np.cumsum([len(pool) for pool in pools])[:-1])
         return self._weighed(tables, pools, self._leaning(pools, by_note))
 
-    def chosen(
-        self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
-    ) -> list[list[Decision]]:
+    def chosen(self, pools: Pools, probabilities: ByNote, thresholds: ByNote | None = None) -> list[list[Decision]]:
         """Decisions from probabilities alone.
 
         :param thresholds: for each note that of each candidate; by default that of this stacker.
@@ -243,15 +240,11 @@ class Stacker:
         limits = [self.threshold_] * len(pools) if thresholds is None else thresholds
         return list(map(decided, pools, probabilities, limits))
 
-    def with_repeats(
-        self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
-    ) -> list[list[Decision]]:
+    def with_repeats(self, tables: Tables, decisions: Decided) -> list[list[Decision]]:
         """The decisions with those on repeated mentions of accepted spans."""
         return [*map(list, decisions)] if self.repeats_ is None else self.repeats_.extended(tables, decisions)
 
-    def with_rules(
-        self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
-    ) -> list[list[Decision]]:
+    def with_rules(self, tables: Tables, decisions: Decided) -> list[list[Decision]]:
         """The decisions with the spans of rules where nothing is accepted."""
         if self.rules_ is not None:
             decisions = list(self.rules_.merged(tables, decisions))
@@ -260,14 +253,12 @@ class Stacker:
             decisions = list(rules.merged(tables, decisions))
         return [*map(list, decisions)]
 
-    def accepted(
-        self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
-    ) -> list[set[Span]]:
+    def accepted(self, pools: Pools, probabilities: ByNote, thresholds: ByNote | None = None) -> list[set[Span]]:
         """The spans that `chosen` accepts."""
         chosen = self.chosen(pools, probabilities, thresholds)
         return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
-    def judged_out_of_fold(self, tables: Sequence[FeatureTable], pools: Pools) -> list[Floats]:
+    def judged_out_of_fold(self, tables: Tables, pools: Pools) -> list[Floats]:
         """As `probabilities`, of candidates of the training notes, by machines that never saw the patient.
 
         :param tables: the training notes, in the order of `fit`.
@@ -276,7 +267,7 @@ class Stacker:
         found = [calibrated(of_note, self.calibration_) for of_note in margins]
         return self._weighed(tables, pools, self._leaning(pools, found), in_training=True)
 
-    def _leaning(self, pools: Pools, found: Sequence[Floats]) -> list[Floats]:
+    def _leaning(self, pools: Pools, found: ByNote) -> list[Floats]:
         """The probabilities, drawn towards those of the submodels of `lean_on` that propose the candidate.
 
         The odds are a weighted geometric mean: the prior counts as `_EVEN` mentions, the machine as those that it saw.
@@ -291,9 +282,7 @@ class Stacker:
             leaning.append(np.where(prior > 0, 1 / (1 + np.exp(-odds)), machine))
         return leaning
 
-    def _weighed(
-        self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False
-    ) -> list[Floats]:
+    def _weighed(self, tables: Tables, pools: Pools, found: ByNote, *, in_training: bool = False) -> list[Floats]:
         """The probabilities of each note's candidates, lower where their label never had their surface form."""
         if self.forms_ is None:
             return list(found)

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from phistack.ensemble.stacking.candidates import CandidatesOf, pools_of
+from phistack.ensemble.stacking.candidates import CandidatesOf, Tables, pools_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.tools.progress import progress
-from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import BundleError, SettingsError, did_you_mean
 
 Subset = tuple[str, ...]
@@ -53,7 +52,7 @@ def no_stacker(subset: Subset) -> BundleError:
 
 
 def fit_subset_stackers(
-    stacker: Stacker, tables: Sequence[FeatureTable], out_of_fold: CandidatesOf, *, seed: int, weight: float = 1.0
+    stacker: Stacker, tables: Tables, out_of_fold: CandidatesOf, *, seed: int, weight: float = 1.0
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
 

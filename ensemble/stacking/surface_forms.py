@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypedDict
 
-from phistack.features.columns.table import FeatureTable
+from phistack.ensemble.stacking.candidates import Tables
 from phistack.features.documents import Span
 from phistack.features.letters import ByCharacter
 
@@ -56,7 +56,7 @@ class SurfaceForms:
     ratios: Mapping[str, float] = field(repr=False)
 
     @classmethod
-    def of(cls, tables: Sequence[FeatureTable], wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
+    def of(cls, tables: Tables, wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
         """Learn from annotated notes.
 
         :param wrong: for each note the out-of-fold candidates that are not PHI.

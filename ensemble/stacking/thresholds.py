@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.candidates import Pools
+from phistack.ensemble.stacking.candidates import ByNote, Pools
 from phistack.features.arrays import Floats
 from phistack.features.documents import Span
 from phistack.features.ranges import non_overlapping, overlapping_groups
@@ -104,15 +104,13 @@ def logistic(log_odds: Floats) -> Floats:
 
 
 def best_threshold(
-    pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], beta: float = 1.0
+    pools: Pools, probabilities: ByNote, gold: Sequence[set[Span]], beta: float = 1.0
 ) -> tuple[float, float]:
     """The lowest threshold whose expected strict F is about the best, and its observed strict F1.
 
     The lowest, because F1 hardly changes over a wide range of thresholds, and a missed identifier does more harm than a
     false one.
 
-    :param pools: for each note its candidates, sorted by span.
-    :param probabilities: for each note those of its candidates, of shape `(n_candidates,)`.
     :param gold: for each note the spans that are right.
     :param beta: how many times as much recall counts as precision, in F of van Rijsbergen 1979.
     """
@@ -125,7 +123,7 @@ def best_threshold(
 
 
 def recall_choices(
-    pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], balanced: float
+    pools: Pools, probabilities: ByNote, gold: Sequence[set[Span]], balanced: float
 ) -> Mapping[str, Mapping[str, float]]:
     """The thresholds of the operating points, each with its strict precision and recall.
 
@@ -149,7 +147,7 @@ def recall_choices(
 
 
 def _counted(
-    pools: Pools, probabilities: Sequence[Floats], gold: Sequence[set[Span]], thresholds: Sequence[float]
+    pools: Pools, probabilities: ByNote, gold: Sequence[set[Span]], thresholds: Sequence[float]
 ) -> tuple[Floats, Floats, Floats]:
     """For each threshold, `(n_thresholds,)`: the number accepted, the sum of their probabilities, the number right.
 

@@ -22,7 +22,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.candidates import ByNote, Decided, Decision, Tables
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
 from phistack.ensemble.stacking.repeats.search import Repeat, search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
@@ -36,7 +36,6 @@ from phistack.ensemble.stacking.svm import (
 )
 from phistack.ensemble.stacking.thresholds import Curve, calibrated, platt_scaling
 from phistack.features.arrays import Floats
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.features.ranges import non_overlapping, overlapping_each, ranges_of, touching
@@ -45,7 +44,6 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate
 
 _LOG = logging.getLogger("phistack")
-Decided = Sequence[Sequence[Decision]]
 
 REPEAT = "repeated mention"
 """The source of the vote for a repeat."""
@@ -78,11 +76,8 @@ class TrainingNotes(NamedTuple):
     accepted: Sequence[set[Span]]
     repeats: Sequence[Sequence[Repeat]]
 
-    def f1(self, probabilities: Sequence[Floats], thresholds: Sequence[float]) -> Floats:
-        """The strict F1 at each threshold, of shape `(n_thresholds,)`; a repeat replaces the spans that it overlaps.
-
-        :param probabilities: for each note those of its repeats, of shape `(n_repeats,)`.
-        """
+    def f1(self, probabilities: ByNote, thresholds: Sequence[float]) -> Floats:
+        """The strict F1 at each threshold, of shape `(n_thresholds,)`; a repeat replaces the spans that it overlaps."""
         # (n_thresholds, 2): how many spans are accepted, and how many of them are right.
         counts = np.zeros((len(thresholds), 2))
         for gold, accepted, repeats, values in zip(*self, probabilities, strict=True):
@@ -107,9 +102,7 @@ class RepeatClassifier:
     def __init__(self, counts: WordCounts) -> None:
         self.counts = counts
 
-    def fit(
-        self, tables: Sequence[FeatureTable], decisions: Decided, folds: Sequence[Sequence[int]]
-    ) -> RepeatClassifier:
+    def fit(self, tables: Tables, decisions: Decided, folds: Sequence[Sequence[int]]) -> RepeatClassifier:
         """Learn from out-of-fold decisions.
 
         :param decisions: for each note, of a stacker that was not trained on its patient.
@@ -161,7 +154,7 @@ class RepeatClassifier:
         self.out_of_fold_ = _extended(decisions, places, probabilities, self.threshold_)
         return self
 
-    def extended(self, tables: Sequence[FeatureTable], decisions: Decided) -> list[list[Decision]]:
+    def extended(self, tables: Tables, decisions: Decided) -> list[list[Decision]]:
         """The decisions on some notes and on their repeats, sorted by span.
 
         :param tables: the notes; adjacent notes of a patient are searched together.
@@ -176,9 +169,7 @@ class RepeatClassifier:
         bounds = np.cumsum([len(found) for found in places])[:-1]
         return list(np.split(calibrated(margins, self.calibration_), bounds))
 
-    def _places(
-        self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
-    ) -> list[list[RepeatPlace]]:
+    def _places(self, tables: Tables, decisions: Decided, *, is_training: bool = False) -> list[list[RepeatPlace]]:
         """For each note its repeats with their surroundings."""
         places: list[list[RepeatPlace]] = []
         pairs = zip(tables, decisions, strict=True)
@@ -244,7 +235,7 @@ def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
 
 
 def _extended(
-    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: Sequence[Floats], threshold: float
+    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: ByNote, threshold: float
 ) -> list[list[Decision]]:
     notes = zip(decisions, places, probabilities, strict=True)
     return [_with_repeats(*note, threshold) if note[1] else list(note[0]) for note in notes]
