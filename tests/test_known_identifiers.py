@@ -19,12 +19,10 @@ from benchmarks.known_identifiers import mentions_of, outcome, write_roster
 from benchmarks.known_identifiers import mistyped as mistyped_in
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
-from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 from phistack.ensemble.stacking.known.roster import Roster, label_of, role_of, roles
-from phistack.ensemble.stacking.overruling import read_overruling
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.features.documents import Document, Span
@@ -475,13 +473,6 @@ def test_with_one_process_the_roster_is_read_once(run: RunSettings, monkeypatch:
     monkeypatch.setattr(Roster, "open", classmethod(lambda cls, *given: read.append(given) or opened(cls, *given)))
     assert deidentify(replace(run, jobs=1)).known == {"PATIENT": 2, "MEDICALRECORD": 1}
     assert len(read) == 1
-
-
-def test_a_list_of_never_uncovers_nothing_that_a_roster_says(run: RunSettings, tmp_path: Path) -> None:
-    (tmp_path / "never.txt").write_text("garcia\nAnn Garcia\n1234567\n")
-    deidentify(replace(run, options=EngineOptions(overruling=read_overruling(never=tmp_path / "never.txt"))))
-    texts = [json.loads(line)["text"] for line in run.target.read_text().splitlines()]
-    assert texts[:2] == ["[PATIENT] fell; MRN [MEDICALRECORD].", "[PATIENT] is well. We hope so."]
 
 
 def test_on_invented_notes_every_mention_of_the_record_is_proposed_and_hardly_anything_else(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
-from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 
@@ -96,12 +95,6 @@ def test_an_experiment_has_them_too() -> None:
     proposed = propose(CORPUS, SETTINGS, unseen=synthesize(12, seed=9).documents)
     answers = stack_answers(proposed, ("crf",), SETTINGS.stacker, seed=0)
     assert {span.label for note in answers for span in note} & {*LEFT_OUT}
-
-
-def test_a_saved_rule_is_as_it_was(tmp_path: Path) -> None:
-    rules = MergedRules.of(LEFT_OUT, "", "en")
-    again = MergedRules.load(SavedFiles.written_by(rules.save), "en")
-    assert again.patterns == rules.patterns
 
 
 OWN = """[[patterns]]

@@ -206,15 +206,6 @@ def test_a_saved_stacker_decides_as_before(tmp_path: Path) -> None:
     assert next(again.decide_all(tables[:1], pools[:1])) == next(stacker.decide_all(tables[:1], pools[:1]))
 
 
-@pytest.mark.parametrize("name", ["stacker.json", "stacker.npz"])
-def test_a_damaged_stacker_is_refused(tmp_path: Path, name: str) -> None:
-    tables, pools = _training()
-    save_stacker(Stacker().fit(tables, pools, sources=("crf", "regex")), tmp_path)
-    (tmp_path / name).write_bytes(b"{damaged")
-    with pytest.raises(BundleError, match="cannot be read"):
-        load_stacker(SavedFiles.of_folder(tmp_path))
-
-
 @pytest.mark.parametrize("settings", KINDS, ids=str)
 def test_a_feature_that_was_the_same_for_all_says_nothing(settings: SvmSettings) -> None:
     """The standard deviation of six numbers of 0.7 is 1e-16, and another number is not 1e15 deviations away."""
