@@ -22,19 +22,11 @@ from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
+from tests.tampering import notes
 
 LABELS = LabelSet.named("i2b2-2014")
 SIDES = {"missed": "fn", "false": "fp"}
 SECRETS = ("Quillfeather", "Zzyzx")
-
-
-def training_notes() -> Corpus:
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019."
-        end = 12 + len(name)
-        documents.append(Document(f"{100 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
-    return Corpus(tuple(documents), LABELS)
 
 
 def gold_notes() -> Corpus:
@@ -55,7 +47,7 @@ def gold_notes() -> Corpus:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an engine, gold notes, and notes without PHI."""
     folder = tmp_path_factory.mktemp("errors")
-    train_bundle(training_notes(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
+    train_bundle(notes(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
     write_corpus(gold_notes(), folder / "gold", format="i2b2")
     plain = gold_notes().with_spans([()] * len(gold_notes()))
     write_corpus(plain, folder / "plain", format="i2b2")

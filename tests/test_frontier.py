@@ -17,24 +17,15 @@ from phistack.ensemble.experiments.speed import Run, measure_speed
 from phistack.ensemble.tasks.training import by_score, train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus
 from phistack.features.errors import BundleError, EvaluationError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
+from tests.tampering import notes
 
 SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
-
-
-def notes() -> Any:
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019."
-        end = 12 + len(name)
-        documents.append(Document(f"{100 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
 @pytest.fixture(scope="module")
