@@ -24,11 +24,11 @@ from phistack.ensemble.experiments.choosers import (
     LOGISTIC,
     MAJORITY,
     PERFECT,
+    Voted,
     chosen_by,
     majority_vote,
     plain_mean,
 )
-from phistack.ensemble.experiments.log_odds_regression import Voted
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tools.progress import stage

@@ -22,11 +22,11 @@ from phistack.ensemble.experiments.choosers import (
     PERFECT,
     ChooserRow,
     Choosers,
+    LogOddsRegression,
     candidates_in_notes,
     choosers_of,
 )
 from phistack.ensemble.experiments.errors import calibrations_of
-from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tools.progress import stage

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Resampling, evaluate
 from phistack.ensemble.experiments.ablation import ablate
-from phistack.ensemble.experiments.log_odds_regression import LogOddsRegression
+from phistack.ensemble.experiments.choosers import LogOddsRegression
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
 from phistack.ensemble.stacking.stacker import StackerSettings

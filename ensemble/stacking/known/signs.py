@@ -70,8 +70,8 @@ def names_somebody(before: str, after: str, language: str, *, may_be_else: bool 
     :param may_be_else: whether a usual abbreviation is there, which needs a title, a credential or a word such as
         `initials`; otherwise one such as `patient` is enough.
     """
-    first = _before_initials(language, may_be_else).search(fold(before[-AROUND:]))
-    return first is not None or _credentials().match(fold(after[:AROUND])) is not None
+    first, then = _beside_initials(language, may_be_else)
+    return first.search(fold(before[-AROUND:])) is not None or then.match(fold(after[:AROUND])) is not None
 
 
 def tells_birth(before: str, after: str, language: str) -> bool:
@@ -90,15 +90,14 @@ def is_abbreviation(letters: str, language: str, *, dotted: bool = False) -> boo
 
 
 @cache
-def _before_initials(language: str, may_be_else: bool) -> re.Pattern[str]:
+def _beside_initials(language: str, may_be_else: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of the context before and after initials."""
     titles = known_words(language, "names", "titles") | known_words("en", "names", "titles")
-    weaker = () if may_be_else else _of("somebody", language)
-    return re.compile(rf"(?<!\w)(?:{_any((*_of('initials', language), *weaker, *titles))})\.?[ \t:=(,-]{{0,4}}$")
-
-
-@cache
-def _credentials() -> re.Pattern[str]:
-    return re.compile(rf",?[ \t]{{1,2}}(?:{_any(_tables()['credentials']['every'])})(?!\w)")
+    words = _any((*_of("initials", language), *(() if may_be_else else _of("somebody", language)), *titles))
+    credentials = _any(_tables()["credentials"]["every"])
+    return re.compile(rf"(?<!\w)(?:{words})\.?[ \t:=(,-]{{0,4}}$"), re.compile(
+        rf",?[ \t]{{1,2}}(?:{credentials})(?!\w)"
+    )
 
 
 @cache
