@@ -31,7 +31,6 @@ from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
 
 FEWEST_FOR_INTERVAL = 5
 """Runs for an interval; with fewer, Student's t is too wide to be of use."""
@@ -233,13 +232,11 @@ def learning_curve(
     :param shares: percent of the training patients or sentences; `sizes`, if given, are their numbers instead.
     :param samples: number of random orders; with fewer than five runs in all there is no interval.
     :param runs: trainings on each share of each sample, each from another random start.
-    :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
+    :raises SettingsError: if shares, sizes or samples make no sense, or there are too few patients.
     :raises TrainingError: if no note of a sample has PHI.
     """
     rule = criterion_named(criterion)
     corpus = settings.grouped(corpus)
-    if runs < 1:
-        raise SettingsError(f"the number of runs on each sample must be at least 1, not {runs}")
     if samples * runs < FEWEST_FOR_INTERVAL:
         few = (
             "%d trainings for each point are too few for a 95 %% interval, so each is shown instead; "

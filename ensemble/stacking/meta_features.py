@@ -24,7 +24,6 @@ from phistack.ensemble.stacking.candidates import PooledCandidate, Pools, Tables
 from phistack.features.arrays import Floats
 from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
-from phistack.features.errors import SettingsError, no_such
 from phistack.submodels.base import Candidate
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
@@ -120,20 +119,15 @@ def _log_odds(pool: CandidateArrays) -> _Columns:
 
 @dataclass(frozen=True)
 class MetaFeatures:
-    """One set of stacker features for given submodels and labels.
+    """One of `FEATURE_SETS` for given submodels and labels.
 
     :param labels: the labels seen in training; others have all label features 0.
-    :raises SettingsError: for an unknown set.
     """
 
     sources: tuple[str, ...]
     labels: tuple[str, ...]
     names: str = "log-odds"
     language: str = "en"
-
-    def __post_init__(self) -> None:
-        if self.names not in FEATURE_SETS:
-            raise SettingsError(no_such("set of stacker features", self.names, FEATURE_SETS))
 
     def _of(self, pool: CandidateArrays) -> _Columns:
         """The columns, by name."""

@@ -93,11 +93,10 @@ def is_abbreviation(letters: str, language: str, *, dotted: bool = False) -> boo
 def _beside_initials(language: str, may_be_else: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of the context before and after initials."""
     titles = known_words(language, "names", "titles") | known_words("en", "names", "titles")
-    words = _any((*_of("initials", language), *(() if may_be_else else _of("somebody", language)), *titles))
-    credentials = _any(_tables()["credentials"]["every"])
-    return re.compile(rf"(?<!\w)(?:{words})\.?[ \t:=(,-]{{0,4}}$"), re.compile(
-        rf",?[ \t]{{1,2}}(?:{credentials})(?!\w)"
-    )
+    weaker = () if may_be_else else _of("somebody", language)
+    before = rf"(?<!\w)(?:{_any((*_of('initials', language), *weaker, *titles))})\.?[ \t:=(,-]{{0,4}}$"
+    after = rf",?[ \t]{{1,2}}(?:{_any(_tables()['credentials']['every'])})(?!\w)"
+    return re.compile(before), re.compile(after)
 
 
 @cache
