@@ -266,9 +266,7 @@ def test_the_scores_of_the_stack_are_of_what_it_annotates(trained: Any) -> None:
     assert "tbed" in whole
 
 
-def test_the_commands_can_be_told_to_read_every_line(
-    trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_can_be_told_to_read_every_line(trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(notes(2, first=24), tmp_path / "in.jsonl", format="jsonl")
     asked = []
     judge = Cascade.judge

@@ -117,9 +117,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_training_tells_of_the_choosers_on_the_screen_and_in_the_card(
-    phistack: Phistack, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_training_shows_the_choosers_and_so_does_the_card(phistack: Phistack, corpus: Path, tmp_path: Path) -> None:
     model = tmp_path / "engine"
     options = ("--submodels", "regex,crf", "--folds", 2, "--details")
     status, shown, error = phistack("train", corpus, "--model", model, *options)

@@ -323,9 +323,7 @@ def test_patients_are_told_apart_by_name_whatever_the_order_of_their_notes() -> 
 
 
 @pytest.mark.parametrize(("given", "unit"), [((), "patient"), (("--by", "document"), "document")])
-def test_compare_and_evaluate_say_which_unit(
-    phistack: Phistack, tmp_path: Path, given: tuple[str, ...], unit: str
-) -> None:
+def test_commands_say_which_unit(phistack: Phistack, tmp_path: Path, given: tuple[str, ...], unit: str) -> None:
     gold = notes_of(5, 3)
     gold = replace(gold, documents=tuple(replace(d, id=f"{i:03}-01", group="") for i, d in enumerate(gold.documents)))
     named = tuple(Document(f"{100 + i // 3}-{i % 3:02}", d.text, d.spans) for i, d in enumerate(gold.documents))

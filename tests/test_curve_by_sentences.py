@@ -11,11 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.experiments.learning_curve import (
-    interval_of_mean,
-    learning_curve,
-    spread_of,
-)
+from phistack.ensemble.experiments.learning_curve import interval_of_mean, learning_curve, spread_of
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.experiments.samples import SENTENCES, Sentences, samples_of
 from phistack.ensemble.synthesis import synthesize
@@ -215,9 +211,7 @@ def test_one_order_shows_the_random_start_alone() -> None:
         (("--sizes", "1000000", "--by", "sentences"), "--sizes: there are "),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(
-    phistack: Phistack, tmp_path: Path, options: tuple[str, ...], message: str
-) -> None:
+def test_nonsense_is_one_sentence(phistack: Phistack, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
     status, _, error = phistack(
         "curve", tmp_path / "notes.jsonl", "--out", tmp_path / "out", "--submodels", "regex", *options

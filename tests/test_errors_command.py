@@ -165,9 +165,7 @@ def test_the_command_shows_offsets_and_no_text(phistack: Phistack, home: Path, t
         assert f"{wrong['start']}–{wrong['end']}" in page
 
 
-def test_the_text_is_shown_where_it_is_asked_for_but_never_in_latex(
-    phistack: Phistack, home: Path, tmp_path: Path
-) -> None:
+def test_the_text_is_shown_on_request_but_never_in_latex(phistack: Phistack, home: Path, tmp_path: Path) -> None:
     shown, in_json, page, latex = outputs_of(phistack, home, tmp_path, "--text")
     notes = {note.id: note.text for note in gold_notes().documents}
     for wrong in json.loads(in_json)["each"]:
@@ -224,9 +222,7 @@ def test_labels_compare_without_regard_to_case(home: Path) -> None:
     }
 
 
-def test_some_of_the_submodels_are_judged_by_the_stacker_that_was_trained_for_them(
-    phistack: Phistack, home: Path, tmp_path: Path
-) -> None:
+def test_some_of_the_submodels_are_judged_by_their_own_stacker(phistack: Phistack, home: Path, tmp_path: Path) -> None:
     options = ("--submodels", "regex,crf", "--shuffles", 9, "--json", tmp_path / "all.json")
     assert phistack("errors", home / "gold", "--model", home / "engine", *options)[0] == 0
     figures = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
@@ -243,7 +239,7 @@ def test_some_of_the_submodels_are_judged_by_the_stacker_that_was_trained_for_th
         ("gold", "gold", "gold"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(
+def test_bad_input_is_one_sentence(
     phistack: Phistack, home: Path, tmp_path: Path, gold: str, model: str, said: str
 ) -> None:
     out = tmp_path / "all.json"

@@ -174,7 +174,7 @@ CROWDED = st.lists(st.builds(lambda s, n: Span(s, s + n, "CITY"), st.integers(0,
 
 @settings(max_examples=200, deadline=None)
 @given(CROWDED, CROWDED)
-def test_relaxed_sets_behave_as_the_scripts_sets_where_many_tags_start_alike(
+def test_relaxed_sets_behave_as_those_of_the_script_where_tags_start_alike(
     gold: list[Span], system: list[Span]
 ) -> None:
     one, other = ({FuzzyTag(span) for span in sorted(spans)} for spans in (gold, system))

@@ -269,9 +269,7 @@ def test_what_is_not_a_count_is_refused_in_one_sentence(name: str, content: str,
         read_sentence_counts(tmp_path / name)
 
 
-def test_the_command_divides_by_the_counts_given_and_asks_for_those_that_lack(
-    phistack: Phistack, tmp_path: Path
-) -> None:
+def test_the_command_divides_by_the_counts_given_and_asks_for_others(phistack: Phistack, tmp_path: Path) -> None:
     text = "Dr. Gorse. Dr. Larkin."
     gold = (Span(4, 9, "DOCTOR"), Span(15, 21, "DOCTOR"))
     for name, spans in (("gold", gold), ("system", gold[:1])):

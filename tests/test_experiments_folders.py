@@ -246,9 +246,7 @@ def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path)
     assert len(list((ablation / "folds").iterdir())) == 6
 
 
-def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_way(
-    ablation: Any, tmp_path: Path
-) -> None:
+def test_scores_on_a_test_corpus_are_those_of_an_engine_trained_as_usual(ablation: Any, tmp_path: Path) -> None:
     from phistack.ensemble.tasks.training import score_on
     from phistack.ensemble.training.trainer import train
 

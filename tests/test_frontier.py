@@ -99,9 +99,7 @@ def test_notes_without_phi_cannot_be_measured(home: Any) -> None:
         measure_frontier(plain, home / "engine")
 
 
-def test_a_measurement_changes_nothing_in_this_process_and_tells_its_errors(
-    home: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_measurement_changes_nothing_in_this_process(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     before = dict(os.environ)
     run = measure_speed(home / "engine", ("crf",), notes().documents)
@@ -139,7 +137,7 @@ def speeds(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("budget", [100, 180, 400])
-def test_the_budget_keeps_the_best_subset_that_is_fast_enough(
+def test_the_budget_keeps_the_best_subset(
     phistack: Phistack, home: Any, tmp_path: Path, speeds: Any, budget: Any
 ) -> None:
     status, shown, _ = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)

@@ -153,9 +153,7 @@ def test_the_command_trains_by_group_and_the_card_says_so(phistack: Phistack, tm
         ("t", "are in one group by the pattern"),
     ],
 )
-def test_a_pattern_that_does_not_do_is_one_sentence(
-    phistack: Phistack, tmp_path: Path, pattern: str, said: str
-) -> None:
+def test_a_pattern_of_no_use_is_one_sentence(phistack: Phistack, tmp_path: Path, pattern: str, said: str) -> None:
     write_corpus(by_template(), tmp_path / "notes", format="brat")
     model = tmp_path / "engine"
     options = ("--label-set", "i2b2-2014", "--submodels", "regex", "--group-by", pattern)

@@ -139,15 +139,13 @@ def test_particles_initials_and_short_names(tmp_path: Path, name: str, mentions:
         ("THE PATIENT AG, AND MRS AG", ["AG"]),
     ],
 )
-def test_initials_alone_are_found_where_nothing_else_is_meant(
+def test_initials_alone_are_found_where_they_are_clear(
     known: KnownIdentifiers, text: str, mentions: Sequence[str]
 ) -> None:
     assert [what for _, what in marked(known, text)] == mentions
 
 
-def test_initials_that_may_be_anything_are_shown_and_accepted_where_a_submodel_sees_a_person(
-    known: KnownIdentifiers,
-) -> None:
+def test_ambiguous_initials_are_shown_and_accepted_where_a_submodel_sees_a_person(known: KnownIdentifiers) -> None:
     text = "per AG, no change"
     (decision,) = known.added(Document("110-01", text, (), "110"), [])
     assert not decision.accepted and "it may be anything" in decision.votes[0].evidence
@@ -345,9 +343,7 @@ def test_all_rows_of_a_patient_and_all_forms_of_a_file_are_one_record(tmp_path: 
         (b"patient,name\n110,Garc\xeda\n", "not utf-8"),
     ],
 )
-def test_a_roster_that_cannot_be_used_is_refused_in_one_sentence(
-    tmp_path: Path, content: str | bytes, reason: str
-) -> None:
+def test_a_roster_of_no_use_is_refused_in_one_sentence(tmp_path: Path, content: str | bytes, reason: str) -> None:
     path = tmp_path / "roster.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(SettingsError, match=reason) as refused:
@@ -410,9 +406,7 @@ def test_a_run_removes_what_the_roster_says_and_the_log_says_who_knew(run: RunSe
     assert not audit_run(run.target).problems
 
 
-def test_a_run_goes_on_with_the_same_roster_and_with_no_other(
-    run: RunSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_continues_with_the_same_roster_and_no_other(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
 
         def stop(*_: Any) -> None:

@@ -53,9 +53,7 @@ def found(text: str, **record: str) -> list[str]:
         ("김민수", "김민수는 왔다", ["김민수"]),
     ],
 )  # fmt: skip
-def test_a_name_is_found_in_user_names_in_other_letters_and_with_signs_in_it(
-    name: str, text: str, mentions: list[str]
-) -> None:
+def test_a_name_is_found_in_user_names_other_letters_and_with_signs(name: str, text: str, mentions: list[str]) -> None:
     assert found(text, name=name) == mentions
 
 
@@ -121,9 +119,7 @@ def test_a_name_of_the_roster_in_a_kept_column_holds_the_note_back(run: RunSetti
     assert deidentify(kept).quarantined == 0
 
 
-def test_a_name_of_the_roster_in_an_id_or_the_name_of_a_file_holds_the_note_back(
-    run: RunSettings, tmp_path: Path
-) -> None:
+def test_a_name_of_the_roster_in_an_id_or_a_file_name_holds_the_note_back(run: RunSettings, tmp_path: Path) -> None:
     row = {"id": "HildaQuackenbush-3", "group": "110", "text": "Seen."}
     run.source.write_text(json.dumps(row) + "\n")
     kept = FormatSettings(Columns(others={"id": "keep", "group": "keep"}))

@@ -76,9 +76,7 @@ def test_scores_out_of_fold_count_them(trained: Any) -> None:
     assert {d.span.label for d in decisions} <= {*LEFT_OUT}
 
 
-def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(
-    trained: Any, phistack: Phistack, tmp_path: Path
-) -> None:
+def test_the_bundle_and_a_stack_of_some_submodels_have_them(trained: Any, phistack: Phistack, tmp_path: Path) -> None:
     bundle, training, _ = trained
     notes = synthesize(12, seed=9).documents
     engine = load_bundle(bundle)

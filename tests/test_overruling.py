@@ -148,7 +148,7 @@ def test_a_pattern_is_accepted_and_never_can_refuse_it_but_for_what_is_certain()
         (NEVER, b"x " * 101, "line 1, column 1: the phrase has more than 100 words"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence_with_its_place(
+def test_what_is_of_no_use_is_one_sentence_with_its_place(
     tmp_path: Path, kind: str, content: bytes, reported: str
 ) -> None:
     (tmp_path / "list.txt").write_bytes(content)

@@ -69,9 +69,7 @@ def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en"
         ("Mr Juan Peral", "Juan Peral , Mr Luis Otero; Mr Peral", ["Juan Peral", "Mr Peral"]),
     ],
 )
-def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
-    seed: Any, text: Any, found: Any
-) -> None:
+def test_names_are_found_whole_or_in_part_in_any_order_case_and_accents(seed: Any, text: Any, found: Any) -> None:
     assert found_again(seed, text) == found
 
 
@@ -87,9 +85,7 @@ def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
         ("PER", "Dana Smith", "Smith", ["Smith"]),
     ],
 )
-def test_numbers_and_addresses_are_searched_for_as_a_whole_and_dates_not_at_all(
-    label: Any, seed: Any, text: Any, found: Any
-) -> None:
+def test_numbers_and_addresses_are_searched_for_whole_dates_not(label: Any, seed: Any, text: Any, found: Any) -> None:
     assert found_again(seed, text, label) == found
 
 
@@ -308,9 +304,7 @@ def _answers(engine: Any, documents: Any) -> Any:
     return [[(d.span, round(d.probability, 9), d.accepted) for d in note] for note in engine.decide(documents)]
 
 
-def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_without(
-    training: Any, tmp_path: Path
-) -> None:
+def test_a_bundle_keeps_what_repeats_need_and_an_old_one_does_without(training: Any, tmp_path: Path) -> None:
     engine = training.engine
     save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
     again = load_bundle(tmp_path / "engine")

@@ -104,7 +104,7 @@ def test_policies_for_release_seek_again_and_the_option_is_checked() -> None:
     assert Policy(options=PolicyOptions(seek_again=True)).digest != Policy().digest
 
 
-def test_a_note_that_fails_keeps_nothing_from_the_other_notes_of_the_patient(
+def test_a_note_that_fails_keeps_nothing_from_the_others_of_the_patient(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names found in one note are searched for in the others, even if a note between them fails."""

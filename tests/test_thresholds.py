@@ -54,7 +54,7 @@ def _f1_by_trying(notes: list[dict[Span, tuple[float, bool]]], threshold: float)
 
 
 @given(_NOTES)
-def test_the_threshold_is_the_lowest_from_which_about_the_best_is_to_be_expected(
+def test_the_threshold_is_the_lowest_with_about_the_best_expectation(
     notes: list[dict[Span, tuple[float, bool]]],
 ) -> None:
     pools = [[PooledCandidate(span, ()) for span in sorted(note)] for note in notes]
@@ -87,9 +87,7 @@ def test_the_threshold_is_lower_where_recall_counts_more() -> None:
     assert chosen[0] >= 0.3 > chosen[-1]
 
 
-def test_candidates_that_overlap_none_that_can_be_accepted_are_counted_for_all_thresholds_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_candidates_without_overlap_are_counted_for_all_thresholds_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> object:
         raise AssertionError("nothing overlaps, so there is nothing to search")
 

@@ -118,7 +118,7 @@ def test_the_settings_that_come_out_have_the_best_and_all_that_was_given(tuning:
     assert (tmp_path / "trials.txt").read_text().count("\n| ") == 1 + len(tuning.trials)
 
 
-def test_a_search_that_was_stopped_goes_on_and_gives_the_same(
+def test_a_stopped_search_continues_and_gives_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tuning: Any
 ) -> None:
     fitted: list[int] = []
