@@ -3,7 +3,7 @@
     index = KnownIndex(identifiers_of(record, label_set), "en")
     [(place.start, place.end, place.how) for _, place in index.find("Hill, A., is well")]      [(0, 8, "initials")]
 
-    name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `initials`
+    name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `signs`
     phrase    the words of a value one after the other; of an address also each part between commas
     code      its letters and digits, however they are grouped; of a telephone number with or without country code
     date      whole or in part, see `ensemble.stacking.known.dates`
