@@ -169,11 +169,6 @@ def test_a_budget_that_nothing_keeps_to_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-def test_scores_of_subsets_are_in_order(home: Any) -> None:
-    scores = [f1 for _, f1 in by_score(load_bundle(home / "engine"))]
-    assert scores == sorted(scores, reverse=True)
-
-
 def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home: Any, tmp_path: Path) -> None:
     from phistack.ensemble.bundles.bundle import save_bundle
     from phistack.ensemble.bundles.self_test import self_test

@@ -82,14 +82,6 @@ def test_numbers_are_found_with_any_sign_between_their_digits(sign: str) -> None
     assert found("+496175550123", telephone="06175550123") == ["+496175550123"]
 
 
-def test_all_dates_of_many_are_found_in_one_pass() -> None:
-    dates = tuple(f"2019-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29))
-    index = SEARCH.index({"DATE": dates})
-    text = "seen 28 December 2019, 01/02/2019 and 3.4.19, not 29 December 2019"
-    exact = {text[place.start : place.end] for _, place in index.find(text) if place.how == "exact"}
-    assert exact == {"28 December 2019", "01/02/2019", "3.4.19"}
-
-
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     """A run over a table with a kept column, and a roster of one of its two patients."""
