@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from phistack.ensemble.evaluation import Measure, holm, paired_randomisation
 from phistack.ensemble.evaluation.measures import (
     count,
-    count_by,
     f1_of_counts,
     f_score,
     macro,
@@ -27,8 +26,6 @@ TABLES = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8).m
 
 def test_counting_sets() -> None:
     assert count({"a", "b"}, {"b", "c", "d"}) == (1, 2, 1)
-    by_letter = count_by({"a1", "b1"}, {"b1", "c1", "a2"}, lambda item: item[0], "abc")
-    assert by_letter.tolist() == [[0, 1, 1], [1, 0, 0], [0, 1, 0]]
     assert total(np.array([[1, 2, 3], [4, 5, 6]])) == (5, 7, 9)
 
 

@@ -10,9 +10,9 @@ take numbers or arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 DocumentCounts = tuple[int, int, int]
-T = TypeVar("T")
 
 
 class Counts(NamedTuple):
@@ -55,16 +54,6 @@ class Macro(NamedTuple):
 def count(gold: AbstractSet[object], system: AbstractSet[object]) -> DocumentCounts:
     """True positives, false positives and false negatives of two sets."""
     return len(gold & system), len(system - gold), len(gold - system)
-
-
-def count_by(gold: AbstractSet[T], system: AbstractSet[T], key: Callable[[T], str], keys: Sequence[str]) -> IntArray:
-    """Counts for each value of a key, in the order of `keys`; shape `(n_keys, 3)`."""
-    row = {value: index for index, value in enumerate(keys)}
-    counts = np.zeros((len(keys), 3), dtype=np.int64)
-    for column, items in enumerate((gold & system, system - gold, gold - system)):
-        for item in items:
-            counts[row[key(item)], column] += 1
-    return counts
 
 
 def total(by_document: IntArray) -> Counts:
