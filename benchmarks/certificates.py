@@ -26,7 +26,7 @@ from phistack.ensemble.evaluation.bounds import (
 from phistack.ensemble.evaluation.resampling import wilson
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 from phistack.ensemble.experiments.certificate import PatientLeaks, left_by_patient, summed
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.features.arrays import Floats, Integers
 
 _MEANS: dict[str, Callable[[Sequence[float]], float]] = {

@@ -20,10 +20,17 @@ import numpy as np
 from benchmarks.stacking_cases import MEAN, accepted, decide, settings_for
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table, percent
-from phistack.ensemble.experiments.choosers import LOGISTIC, MAJORITY, PERFECT
+from phistack.ensemble.experiments.choosers import (
+    LOGISTIC,
+    MAJORITY,
+    PERFECT,
+    Voted,
+    chosen_by,
+    majority_vote,
+    plain_mean,
+)
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.choosers import Voted, chosen_by, majority_vote, plain_mean
 from phistack.ensemble.tools.progress import stage
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.ranges import non_overlapping, touching

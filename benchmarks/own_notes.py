@@ -29,7 +29,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.folds import grouped_by
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose

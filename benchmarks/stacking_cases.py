@@ -22,13 +22,13 @@ from phistack.ensemble.experiments.choosers import (
     PERFECT,
     ChooserRow,
     Choosers,
+    LogOddsRegression,
     candidates_in_notes,
     choosers_of,
 )
 from phistack.ensemble.experiments.errors import calibrations_of
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.choosers import LogOddsRegression
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose

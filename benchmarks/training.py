@@ -21,8 +21,8 @@ from rich.console import Console
 from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
 from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
 from phistack.ensemble.evaluation.tables import Table, TableRow
-from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.clock import Stopwatch
+from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.columns.settings import FeatureSettings

@@ -16,7 +16,7 @@ from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.evaluation.bounds import betting_upper, binomial_upper
 from phistack.ensemble.experiments.certificate import PatientLeaks, bounds_of, certify, left_by_patient, summed
-from phistack.ensemble.synthesis.corpus import synthesize
+from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, SettingsError
 from phistack.features.formats import write_corpus
@@ -178,7 +178,7 @@ def test_a_bound_needs_patients_and_notes_that_the_engine_did_not_learn_from(
     with pytest.raises(EvaluationError, match="a bound needs 20 or more"):
         certify(few, bundle_path("english"), Policy.named("tag"), recalls=("balanced",))
     learned = "phistack.ensemble.experiments.certificate.read_manifest"
-    from phistack.ensemble.training.fold_cache import corpus_digest
+    from phistack.ensemble.training.fit_tasks import corpus_digest
 
     monkeypatch.setattr(learned, lambda _: {"trained_on": {"corpus SHA-256": corpus_digest(few.documents)}})
     with pytest.raises(EvaluationError, match="the engine learned from these notes"):

@@ -4,20 +4,18 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from phistack.ensemble.bundles.files import read_manifest
-from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.evaluation import Resampling, evaluate
 from phistack.ensemble.experiments.ablation import ablate
-from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.choosers import LogOddsRegression
+from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
-from phistack.ensemble.stacking.choosers import LogOddsRegression
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
@@ -119,9 +117,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_training_tells_of_the_choosers_on_the_screen_and_in_the_card(
-    phistack: Phistack, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_training_shows_the_choosers_and_so_does_the_card(phistack: Phistack, corpus: Path, tmp_path: Path) -> None:
     model = tmp_path / "engine"
     options = ("--submodels", "regex,crf", "--folds", 2, "--details")
     status, shown, error = phistack("train", corpus, "--model", model, *options)
@@ -140,14 +136,6 @@ def test_a_training_tells_of_the_choosers_on_the_screen_and_in_the_card(
     for text in (*rows, figures["choosers"]["in short"]):
         assert text in card
         assert text in shown
-
-
-def test_the_card_of_an_older_engine_has_no_choosers(phistack: Phistack, corpus: Path, tmp_path: Path) -> None:
-    manifest: dict[str, Any] = {
-        "kinds": {"crf": "crf.v1"}, "label_set": "own", "language": "en", "tokeniser": "liu", "protocol": 2,
-        "versions": {}, "trained_on": {}, "figures": {},
-    }  # fmt: skip
-    assert "Choosers" not in model_card(manifest)
 
 
 @pytest.mark.parametrize("test", [None, notes(50, 6)], ids=["out of fold", "on other notes"])

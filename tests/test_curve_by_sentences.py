@@ -11,14 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.experiments.learning_curve import (
-    CurveRun,
-    curves_of,
-    interval_of_mean,
-    learning_curve,
-    spread_of,
-)
-from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.learning_curve import interval_of_mean, learning_curve, spread_of
+from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.experiments.samples import SENTENCES, Sentences, samples_of
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
@@ -178,13 +172,6 @@ def test_three_samples_of_three_runs_have_a_band(phistack: Phistack, tmp_path: P
     assert " & sentences & " in latex
 
 
-def test_the_seed_of_each_run_is_its_own() -> None:
-    found = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(50,), samples=2, runs=2, stack=False)
-    again = learning_curve(NOTES, SETTINGS.only(("regex",)), shares=(50,), samples=2, runs=2, stack=False)
-    assert [run.to_dict() for run in found.runs] == [run.to_dict() for run in again.runs]
-    assert [(run.sample, run.number) for run in found.runs] == [(1, 1), (1, 2), (2, 1), (2, 2)]
-
-
 def test_runs_that_depend_on_their_order_alone_count_once_for_each_order() -> None:
     orders = [0.80, 0.84, 0.85, 0.86, 0.90]
     alike = [f1 for f1 in orders for _ in range(3)]
@@ -215,14 +202,6 @@ def test_one_order_shows_the_random_start_alone() -> None:
     assert spread_of(2, n_runs=2).endswith("too few runs for an interval")
 
 
-def test_points_of_the_same_share_and_size_are_one() -> None:
-    from tests.test_experiments_folders import facts, score_of
-
-    runs = [CurveRun(50, 7, sample, run, facts(3), None, {"a": score_of(0.9)}) for sample in (1, 2) for run in (1, 2)]
-    [point] = curves_of(runs, by=SENTENCES)["a"]
-    assert point.to_dict() == {"share": 50, "sentences": 7, "f1": 0.9, "interval": None, "orders": [0.9] * 4}
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -232,9 +211,7 @@ def test_points_of_the_same_share_and_size_are_one() -> None:
         (("--sizes", "1000000", "--by", "sentences"), "--sizes: there are "),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(
-    phistack: Phistack, tmp_path: Path, options: tuple[str, ...], message: str
-) -> None:
+def test_nonsense_is_one_sentence(phistack: Phistack, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
     status, _, error = phistack(
         "curve", tmp_path / "notes.jsonl", "--out", tmp_path / "out", "--submodels", "regex", *options

@@ -22,19 +22,11 @@ from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
+from tests.tampering import notes
 
 LABELS = LabelSet.named("i2b2-2014")
 SIDES = {"missed": "fn", "false": "fp"}
 SECRETS = ("Quillfeather", "Zzyzx")
-
-
-def training_notes() -> Corpus:
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019."
-        end = 12 + len(name)
-        documents.append(Document(f"{100 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
-    return Corpus(tuple(documents), LABELS)
 
 
 def gold_notes() -> Corpus:
@@ -55,7 +47,7 @@ def gold_notes() -> Corpus:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an engine, gold notes, and notes without PHI."""
     folder = tmp_path_factory.mktemp("errors")
-    train_bundle(training_notes(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
+    train_bundle(notes(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
     write_corpus(gold_notes(), folder / "gold", format="i2b2")
     plain = gold_notes().with_spans([()] * len(gold_notes()))
     write_corpus(plain, folder / "plain", format="i2b2")
@@ -173,9 +165,7 @@ def test_the_command_shows_offsets_and_no_text(phistack: Phistack, home: Path, t
         assert f"{wrong['start']}–{wrong['end']}" in page
 
 
-def test_the_text_is_shown_where_it_is_asked_for_but_never_in_latex(
-    phistack: Phistack, home: Path, tmp_path: Path
-) -> None:
+def test_the_text_is_shown_on_request_but_never_in_latex(phistack: Phistack, home: Path, tmp_path: Path) -> None:
     shown, in_json, page, latex = outputs_of(phistack, home, tmp_path, "--text")
     notes = {note.id: note.text for note in gold_notes().documents}
     for wrong in json.loads(in_json)["each"]:
@@ -227,9 +217,7 @@ def test_labels_compare_without_regard_to_case(home: Path) -> None:
     assert [row.score.counts for row in found.choosers.rows] == [row.score.counts for row in expected.choosers.rows]
 
 
-def test_some_of_the_submodels_are_judged_by_the_stacker_that_was_trained_for_them(
-    phistack: Phistack, home: Path, tmp_path: Path
-) -> None:
+def test_some_of_the_submodels_are_judged_by_their_own_stacker(phistack: Phistack, home: Path, tmp_path: Path) -> None:
     options = ("--submodels", "regex,crf", "--shuffles", 9, "--json", tmp_path / "all.json")
     assert phistack("errors", home / "gold", "--model", home / "engine", *options)[0] == 0
     figures = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
@@ -246,7 +234,7 @@ def test_some_of_the_submodels_are_judged_by_the_stacker_that_was_trained_for_th
         ("gold", "gold", "gold"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(
+def test_bad_input_is_one_sentence(
     phistack: Phistack, home: Path, tmp_path: Path, gold: str, model: str, said: str
 ) -> None:
     out = tmp_path / "all.json"

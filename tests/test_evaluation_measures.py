@@ -1,7 +1,6 @@
 """Arithmetic, intervals and significance tests, against hand calculation and plain loops."""
 
 import itertools
-import random
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from phistack.ensemble.evaluation import Measure, holm, paired_randomisation
 from phistack.ensemble.evaluation.measures import (
     count,
-    count_by,
     f1_of_counts,
     f_score,
     macro,
@@ -22,15 +20,12 @@ from phistack.ensemble.evaluation.measures import (
     total,
 )
 from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units, wilson
-from phistack.features.errors import EvaluationError
 
 TABLES = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=8).map(np.array)
 
 
 def test_counting_sets() -> None:
     assert count({"a", "b"}, {"b", "c", "d"}) == (1, 2, 1)
-    by_letter = count_by({"a1", "b1"}, {"b1", "c1", "a2"}, lambda item: item[0], "abc")
-    assert by_letter.tolist() == [[0, 1, 1], [1, 0, 0], [0, 1, 0]]
     assert total(np.array([[1, 2, 3], [4, 5, 6]])) == (5, 7, 9)
 
 
@@ -101,18 +96,6 @@ def test_the_bootstrap_holds_the_point_narrows_and_repeats() -> None:
     assert f1_of(small, draws=400, seed=4) != [wide]
 
 
-def test_the_bootstrap_agrees_with_a_plain_loop() -> None:
-    counts = some_counts(40, 5)
-    draw = random.Random(0)
-    scores = []
-    for _ in range(4000):
-        tp, fp, fn = sum(counts[draw.randrange(40)] for _ in range(40))
-        scores.append(2 * tp / (2 * tp + fp + fn))
-    scores.sort()
-    (f1,) = f1_of(counts, draws=4000, seed=0)
-    assert f1[1:] == pytest.approx((scores[100], scores[3900]), abs=0.004)
-
-
 def test_rows_of_the_bootstrap_see_the_same_draws() -> None:
     counts = some_counts(25, 7)
     bootstrap = bootstrap_of(np.stack([counts, counts, some_counts(25, 8)], axis=1), draws=250, seed=0)
@@ -123,28 +106,6 @@ def test_rows_of_the_bootstrap_see_the_same_draws() -> None:
     assert f1_of(np.zeros((4, 1, 3), dtype=np.int64), draws=10, seed=0) == [(0.0, 0.0, 0.0)]
 
 
-def test_the_bootstrap_needs_documents_and_draws() -> None:
-    for documents, draws, reported in ((0, 9, "at least one"), (2, 0, "at least 1, not 0")):
-        with pytest.raises(EvaluationError, match=reported):
-            bootstrap_of(np.zeros((documents, 1, 3), dtype=np.int64), draws=draws, seed=0)
-
-
-def test_equal_systems_do_not_differ() -> None:
-    counts = some_counts(20, 2)
-    assert paired_randomisation(counts, counts, shuffles=99, seed=0) == 1.0
-
-
-def test_randomisation_agrees_with_all_exchanges() -> None:
-    a, b = some_counts(8, 3), some_counts(8, 4)
-    observed = abs(f1_of_counts(a.sum(0)) - f1_of_counts(b.sum(0)))
-    extreme = 0
-    for exchange in itertools.product((False, True), repeat=8):
-        mask = np.array(exchange)[:, None]
-        one, other = np.where(mask, b, a).sum(0), np.where(mask, a, b).sum(0)
-        extreme += abs(f1_of_counts(one) - f1_of_counts(other)) >= observed - 1e-12  # type: ignore[assignment]
-    assert paired_randomisation(a, b, shuffles=9999, seed=0) == pytest.approx(extreme / 256, abs=0.02)
-
-
 def test_a_large_difference_is_significant_and_repeats() -> None:
     good, bad = np.tile([9, 0, 1], (40, 1)), np.tile([5, 5, 5], (40, 1))
     assert paired_randomisation(good, bad, shuffles=999, seed=1) == 1 / 1000
@@ -153,28 +114,10 @@ def test_a_large_difference_is_significant_and_repeats() -> None:
     assert paired_randomisation(a, b, seed=5) == paired_randomisation(a, b, seed=5)
 
 
-@settings(max_examples=30)
-@given(TABLES, st.integers(0, 5))
-def test_a_p_value_is_a_share(counts: NDArray[np.int64], seed: int) -> None:
-    p = paired_randomisation(counts, counts[::-1], shuffles=50, seed=seed)
-    assert p == 1.0  # the same documents in another order have the same sum, so every exchange is as far apart
-
-
-@pytest.mark.parametrize(("shapes", "shuffles"), [(((3, 3), (4, 3)), 9), (((3, 2), (3, 2)), 9), (((3, 3), (3, 3)), 0)])
-def test_randomisation_refuses_what_cannot_be_paired(
-    shapes: tuple[tuple[int, int], tuple[int, int]], shuffles: int
-) -> None:
-    one, other = (np.zeros(shape, dtype=np.int64) for shape in shapes)
-    with pytest.raises(EvaluationError):
-        paired_randomisation(one, other, shuffles=shuffles, seed=0)
-
-
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.6, 0.7]) == (1.0, 1.0)
     assert holm([]) == ()
-    with pytest.raises(EvaluationError):
-        holm([1.5])
 
 
 @given(st.lists(st.floats(0, 1), max_size=6))

@@ -5,24 +5,28 @@ import shutil
 from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, pstdev, stdev
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.command_line.output import names_of
 from phistack.ensemble.evaluation.resampling import Bootstrap, Resampling, Units, holm
 from phistack.ensemble.evaluation.systems import scores
 from phistack.ensemble.experiments.ablation import ablate, variants_of
-from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve, curves_of, learning_curve
-from phistack.ensemble.experiments.results import CorpusFacts, Origin, write_results
+from phistack.ensemble.experiments.learning_curve import CurveRun, LearningCurve, learning_curve
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, write_results
 from phistack.ensemble.experiments.samples import samples_of
 from phistack.ensemble.experiments.transfer import Domain, transfer
-from phistack.ensemble.stacking.folds import held_out_patients
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.folds import training_folds
+from phistack.ensemble.stacking.stacker import StackerSettings
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import out_of_fold_corpora
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError, TrainingError
@@ -200,10 +204,6 @@ def test_seeds_give_means_and_deviations(tmp_path: Path) -> None:
             assert (found_mean["mean"], found_mean["sd"]) == pytest.approx((fmean(values), stdev(values)))
     assert (found.rows[0].score, found.seeds) == (runs[0].rows[0].score, (0, 1, 2))
     assert "mean over 3 seeds" in (tmp_path / "out" / "seeds.tex").read_text()
-
-
-def test_one_submodel_has_no_majority(tmp_path: Path) -> None:
-    found = ablate(small_corpus(), SETTINGS.only(("crf",)))
     names = [row.name for row in found.choosers.rows]
     assert names[0] == "crf" and "majority vote" not in names and "stack" in names
 
@@ -246,9 +246,7 @@ def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path)
     assert len(list((ablation / "folds").iterdir())) == 6
 
 
-def test_scores_on_a_test_corpus_are_those_of_the_engine_trained_in_the_usual_way(
-    ablation: Any, tmp_path: Path
-) -> None:
+def test_scores_on_a_test_corpus_are_those_of_an_engine_trained_as_usual(ablation: Any, tmp_path: Path) -> None:
     from phistack.ensemble.tasks.training import score_on
     from phistack.ensemble.training.trainer import train
 
@@ -291,16 +289,6 @@ def test_nothing_is_overwritten_and_nothing_half_written_stays(ablation: Any, tm
         (folder / "half").write_text("")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_patients_are_never_on_both_sides() -> None:
-    corpus = small_corpus(n=10)
-    training, held_out = held_out_patients(corpus, seed=3)
-    sides = [{document.group for document in part.documents} for part in (training, held_out)]
-    assert sides[0].isdisjoint(sides[1])
-    assert len(training) + len(held_out) == 10
-    with pytest.raises(SettingsError, match="one patient"):
-        held_out_patients(small_corpus(n=1), seed=0)
 
 
 def test_a_larger_share_holds_the_smaller_one_and_orders_differ() -> None:
@@ -388,7 +376,7 @@ def test_table_latex_and_picture_say_what_the_spread_of_a_curve_is(samples: Any,
 
 
 def test_two_orders_span_what_they_scored_and_no_more() -> None:
-    point = curves_of(curve_of(2).runs)["x_1"][0].to_dict()
+    point = curve_of(2).curves["x_1"][0].to_dict()
     assert point == {"share": 50, "patients": 50, "f1": 0.92, "interval": None, "orders": [0.905, 0.935]}
     assert "92.00 (90.50-93.50)" in shown(curve_of(2).table())
 
@@ -492,20 +480,35 @@ def test_corpora_are_named_by_the_shortest_ends_of_their_paths(tmp_path: Path) -
         names_of([tmp_path / "a", tmp_path / "b" / ".." / "a"])
 
 
-def test_the_commands(phistack: Phistack, tmp_path: Path) -> None:
-    write_corpus(small_corpus(), tmp_path / "a", format="i2b2")
-    write_corpus(small_corpus(seed=1, n=6), tmp_path / "b", format="i2b2")
-    quick = ("--submodels", "regex", "--folds", 2, "--jobs", 1)
-    status, out, _ = phistack("ablate", tmp_path / "a", "--test", tmp_path / "b", "--out", tmp_path / "abl", *quick)
-    assert status == 0
-    assert "liu2017" in out
-    curve = ("--shares", "50,100", "--samples", 1, "--no-stack")
-    status, out, _ = phistack("curve", tmp_path / "a", "--out", tmp_path / "cur", *curve, *quick)
-    assert status == 0
-    assert "50 %" in out
-    status, out, _ = phistack("transfer", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "tra", *quick)
-    assert status == 0
-    assert "tested on b" in out
-    status, _, error = phistack("curve", tmp_path / "a", "--out", tmp_path / "cur", *quick)
-    assert status == 1
-    assert error.endswith(f"phistack: {tmp_path / 'cur'} is already there; remove it or give another name\n")
+INVENTED = synthesize(9, seed=4)
+OF_FOLDS = replace(EngineSettings(folds=3), submodels={"crf": {"max_iterations": 10}})
+FOLDS = training_folds(INVENTED.documents, n_folds=3, seed=0)
+
+
+def strict_f1(found: list[set[Span]], gold: list[set[Span]]) -> float:
+    right = sum(len(a & b) for a, b in zip(found, gold, strict=True))
+    return 2 * right / (sum(map(len, found)) + sum(map(len, gold)))
+
+
+def test_a_training_reports_the_mean_over_folds_and_its_bundle_holds_it(tmp_path: Path) -> None:
+    training, report = train_with_report(INVENTED, tmp_path / "engine", OF_FOLDS)
+    found = [set(d.spans) for d in out_of_fold_corpora(training, INVENTED)["crf"].documents]
+    gold = [set(d.spans) for d in INVENTED.documents]
+    by_fold = [strict_f1([found[i] for i in fold], [gold[i] for i in fold]) for fold in FOLDS]
+    table = next(table for table in report.details() if "mean over the folds" in table.title)
+    [row] = [row for row in table.sections[0] if row[0] == "crf"]
+    assert row[3] == f"{100 * fmean(by_fold):.2f} ({100 * pstdev(by_fold):.2f})"
+    figures = read_manifest(tmp_path / "engine")["figures"]
+    assert figures["mean of folds"]["crf"]["f1"]["mean"] == pytest.approx(fmean(by_fold))
+    assert figures["strict"]["crf"]["f1"] != pytest.approx(fmean(by_fold), abs=1e-9), "all folds together are another"
+
+
+def test_an_ablation_has_the_mean_over_folds_out_of_fold_and_not_on_other_notes(tmp_path: Path) -> None:
+    few, folds = Resampling(shuffles=9), tmp_path / "folds"
+    found = write_ablation(tmp_path / "out", INVENTED, OF_FOLDS, resampling=few, cache=folds)
+    rows = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["rows"]
+    assert all(0 < row["mean of folds"]["f1"]["mean"] <= 1 for row in rows)
+    table = found.tables()["folds"]
+    assert [row[0] for row in table.sections[0]] == [row["name"] for row in rows]
+    other = ablate(INVENTED, OF_FOLDS, test=synthesize(3, seed=5), resampling=few, cache=folds)
+    assert "folds" not in other.tables() and other.rows[0].of_folds is None

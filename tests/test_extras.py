@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phistack.ensemble.experiments.results import write_results
+from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import errors
 from phistack.features.errors import MissingResourceError

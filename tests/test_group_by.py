@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.experiments.samples import samples_of
-from phistack.ensemble.stacking.folds import group_folds, grouped_by, held_out_patients, training_folds
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.folds import (
+    at_most_folds,
+    grouped_by,
+    held_out_patients,
+    labels_in_one_part,
+    training_folds,
+)
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose, train
 from phistack.features.documents import Corpus, Document, Span
@@ -64,7 +70,7 @@ def test_neither_a_group_nor_a_patient_is_split(rows: list[tuple[int, int]], n_f
     if n_groups < n_folds:
         return
     homes: defaultdict[Any, set[int]] = defaultdict(set)
-    for number, fold in enumerate(group_folds(grouped.documents, n_folds=n_folds)):
+    for number, fold in enumerate(at_most_folds(grouped.documents, n_folds=n_folds)):
         for i in fold:
             template, patient = rows[i]
             homes["patient", patient].add(number)
@@ -146,9 +152,7 @@ def test_the_command_trains_by_group_and_the_card_says_so(phistack: Phistack, tm
         ("t", "are in one group by the pattern"),
     ],
 )
-def test_a_pattern_that_does_not_do_is_one_sentence(
-    phistack: Phistack, tmp_path: Path, pattern: str, said: str
-) -> None:
+def test_a_pattern_of_no_use_is_one_sentence(phistack: Phistack, tmp_path: Path, pattern: str, said: str) -> None:
     write_corpus(by_template(), tmp_path / "notes", format="brat")
     model = tmp_path / "engine"
     options = ("--label-set", "i2b2-2014", "--submodels", "regex", "--group-by", pattern)
@@ -174,3 +178,35 @@ def test_settings_without_a_pattern_are_what_they_were_and_a_file_may_have_one(t
     assert EngineSettings.from_toml(tmp_path / "s.toml").group_by == r"_t(\d+)"
     with pytest.raises(TrainingError, match="one group"):
         training_folds(grouped_by(by_template(), "t").documents, n_folds=2)
+
+
+def _documents(groups: list[int]) -> list[Document]:
+    return [Document(f"{i}", "text", (Span(0, 4, "DATE"),) * (i % 3), f"p{group}") for i, group in enumerate(groups)]
+
+
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=40), st.integers(2, 5), st.integers(0, 3))
+def test_every_document_is_in_one_fold_and_no_patient_in_two(groups: list[int], n_folds: int, seed: int) -> None:
+    documents, n_patients = _documents(groups), len(set(groups))
+    if n_patients < 2:
+        with pytest.raises(TrainingError, match="has 1 patients"):
+            at_most_folds(documents, n_folds=n_folds, seed=seed)
+        return
+    folds = at_most_folds(documents, n_folds=n_folds, seed=seed)
+    assert sorted(i for fold in folds for i in fold) == list(range(len(documents)))
+    assert all(folds) and len(folds) == min(n_folds, n_patients)
+    homes: dict[str, int] = {}
+    for number, fold in enumerate(folds):
+        for i in fold:
+            assert homes.setdefault(documents[i].group, number) == number
+
+
+def test_the_same_seed_gives_the_same_folds_and_another_seed_others() -> None:
+    documents = _documents(list(range(30)))
+    assert at_most_folds(documents, n_folds=5, seed=1) == at_most_folds(documents, n_folds=5, seed=1)
+    assert at_most_folds(documents, n_folds=5, seed=1) != at_most_folds(documents, n_folds=5, seed=2)
+
+
+def test_labels_of_a_single_fold_are_found() -> None:
+    rare = Document("a", "text", (Span(0, 2, "DEVICE"), Span(0, 4, "DATE")), "p1")
+    usual = Document("b", "text", (Span(0, 4, "DATE"),), "p2")
+    assert labels_in_one_part([[rare], [usual]]) == ["DEVICE"]

@@ -26,7 +26,7 @@ from phistack.ensemble.command_line.examples import EXAMPLES
 from phistack.ensemble.deidentification import STRATEGIES, Policy
 from phistack.ensemble.engine import Reading
 from phistack.ensemble.engine.options import RECALLS
-from phistack.ensemble.experiments.search_space import SPACES
+from phistack.ensemble.experiments.tuning import SPACES
 from phistack.ensemble.papers.options import PAPERS
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tools.comma_lists import comma_list

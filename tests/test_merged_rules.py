@@ -20,7 +20,6 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
-from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from tests.fixture_types import Phistack
 
@@ -81,9 +80,7 @@ def test_scores_out_of_fold_count_them(trained: Any) -> None:
     assert {d.span.label for d in decisions} <= {*LEFT_OUT}
 
 
-def test_the_bundle_has_them_and_so_has_a_stack_of_some_submodels(
-    trained: Any, phistack: Phistack, tmp_path: Path
-) -> None:
+def test_the_bundle_and_a_stack_of_some_submodels_have_them(trained: Any, phistack: Phistack, tmp_path: Path) -> None:
     bundle, training, _ = trained
     notes = synthesize(12, seed=9).documents
     engine = load_bundle(bundle)
@@ -100,12 +97,6 @@ def test_an_experiment_has_them_too() -> None:
     proposed = propose(CORPUS, SETTINGS, unseen=synthesize(12, seed=9).documents)
     answers = stack_answers(proposed, ("crf",), SETTINGS.stacker, seed=0)
     assert {span.label for note in answers for span in note} & {*LEFT_OUT}
-
-
-def test_a_saved_rule_is_as_it_was(tmp_path: Path) -> None:
-    rules = MergedRules.of(LEFT_OUT, "", "en")
-    again = MergedRules.load(SavedFiles.written_by(rules.save), "en")
-    assert again.patterns == rules.patterns
 
 
 OWN = """[[patterns]]
@@ -140,10 +131,6 @@ def test_a_preset_may_be_like_another() -> None:
     plain, ngrid = EngineSettings.preset("liu2017"), EngineSettings.preset("liu2017-ngrid")
     assert not plain.stacker.rule_labels and "PHONE" in ngrid.stacker.rule_labels
     assert merged(plain.to_dict(), {"stacker": {"rule_labels": list(ngrid.stacker.rule_labels)}}) == ngrid.to_dict()
-
-
-def test_settings_without_rules_are_written_as_before() -> None:
-    assert not {"rule_labels", "rules_file"} & {*EngineSettings().to_dict()["stacker"]}
 
 
 STRUCTURED = (

@@ -144,7 +144,7 @@ def test_the_work_grows_with_the_overlaps_and_not_with_the_square_of_the_candida
     marked = [Candidate(Span(2 * i, 2 * i + 4, "DOCTOR"), "crf", 0.5) for i in range(n)]
     marked.append(Candidate(Span(0, len(text), "DOCTOR"), "crf", 0.25))
     tables, pools = [space.table(Document("1", text))], [pooled([marked])]
-    arrays = CandidateArrays.of(tables, pools, ("crf",))
+    arrays = CandidateArrays(tables, pools, ("crf",))
     assert len(arrays.overlapping[0]) == 2 * (n - 1 + n)
     features = MetaFeatures(("crf",), ("DOCTOR",), "all")
     matrix = features.matrices(tables, pools)[0]

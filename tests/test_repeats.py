@@ -3,10 +3,12 @@
 import io
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,21 +18,22 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
-from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier
-from phistack.ensemble.stacking.repeats.search import search
+from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier, TrainingNotes
+from phistack.ensemble.stacking.repeats.search import Repeat, search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
-from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.ensemble.views.explanation import print_explanation
+from phistack.features.arrays import Floats
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import BundleError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
+from phistack.features.ranges import non_overlapping
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.submodels.base import Candidate
@@ -66,9 +69,7 @@ def found_again(seed: Any, text: Any, label: Any = PATIENT, language: str = "en"
         ("Mr Juan Peral", "Juan Peral , Mr Luis Otero; Mr Peral", ["Juan Peral", "Mr Peral"]),
     ],
 )
-def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
-    seed: Any, text: Any, found: Any
-) -> None:
+def test_names_are_found_whole_or_in_part_in_any_order_case_and_accents(seed: Any, text: Any, found: Any) -> None:
     assert found_again(seed, text) == found
 
 
@@ -84,9 +85,7 @@ def test_names_are_found_whole_or_in_part_whatever_their_order_case_and_accents(
         ("PER", "Dana Smith", "Smith", ["Smith"]),
     ],
 )
-def test_numbers_and_addresses_are_searched_for_as_a_whole_and_dates_not_at_all(
-    label: Any, seed: Any, text: Any, found: Any
-) -> None:
+def test_numbers_and_addresses_are_searched_for_whole_dates_not(label: Any, seed: Any, text: Any, found: Any) -> None:
     assert found_again(seed, text, label) == found
 
 
@@ -168,6 +167,12 @@ def _folds(n: Any, parts: int = 4) -> Any:
     return [list(range(part, n, parts)) for part in range(parts)]
 
 
+def _by_rule(language: str = "en") -> RepeatClassifier:
+    classifier = RepeatClassifier(WordCounts(language))
+    classifier.svm_, classifier.threshold_ = None, 0.5
+    return classifier
+
+
 def _accepted(decisions: Any) -> Any:
     return [[d.span for d in note if d.accepted] for note in decisions]
 
@@ -203,8 +208,8 @@ def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(m
         seen.append([list(fold) for fold in folds])
         return original(rows, right, folds, kernel)
 
-    original = module.margins_out_of_fold  # type: ignore[attr-defined]
-    monkeypatch.setattr(module, "margins_out_of_fold", spy)
+    original = module.machines_out_of_fold  # type: ignore[attr-defined]
+    monkeypatch.setattr(module, "machines_out_of_fold", spy)
     counts = WordCounts.of((t.document for t in tables), "en")
     RepeatClassifier(counts).fit(tables, decisions, _folds(48))
     assert seen and all(folds == _folds(48) for folds in seen)
@@ -217,8 +222,7 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
     ids = ["100-01", "100-02", "101-01"]
     tables = _tables([Document(id, text, (), id[:3]) for id, text in zip(ids, texts, strict=True)])
     decisions = [_decided(tables[0], [Span(8, 19, PATIENT)]), [], []]
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     first, second, other = classifier.extended(tables, decisions)
     assert [d.span for d in second if d.accepted] == [Span(0, 12, PATIENT)]
     assert "another note" in second[0].votes[0].evidence and "Selwyn" not in second[0].votes[0].evidence
@@ -228,8 +232,7 @@ def test_the_notes_of_a_patient_are_searched_together_and_those_of_others_apart(
 def test_an_explanation_tells_that_a_name_is_said_again_and_where_without_its_text() -> None:
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     decisions = classifier.extended([table], [_decided(table, [Span(27, 38, PATIENT)])])[0]
     console = Console(width=140, record=True, file=io.StringIO())
     print_explanation(Reading(table.document, table.view, decisions=decisions), console)
@@ -241,8 +244,7 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
     text = "Selwyn, Dana fell. Patient Dana Selwyn left."
     table = _tables([Document("100-01", text)])[0]
     decisions = [_decided(table, [Span(8, 12, PATIENT), Span(27, 38, PATIENT)])]
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     assert _accepted(classifier.extended([table], decisions)) == [[Span(0, 12, PATIENT), Span(27, 38, PATIENT)]]
 
 
@@ -252,9 +254,7 @@ def test_in_a_list_of_names_no_accepted_name_is_lost_to_a_repeat_of_its_words() 
     table = _tables([Document("100-01", text)])[0]
     starts = [at for at in range(len(text)) if text.startswith("Sr . ", at)]
     spans = [Span(start, text.index(" ,", start), "PER") for start in starts]
-    counts = WordCounts("es")
-    classifier = RepeatClassifier(counts)
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule("es")
     decisions = [_decided(table, spans)]
     assert len(spans) == 4 and _accepted(classifier.extended([table], decisions)) == [spans]
 
@@ -264,8 +264,7 @@ def test_a_repeat_takes_a_part_only_of_accepted_spans_of_other_labels(label: str
     text = "Patient Dana Selwyn left. Dr. Dana Selwyn Ames"
     table = _tables([Document("100-01", text)])[0]
     seed, other = Span(8, 19, PATIENT), Span(35, len(text), label)
-    classifier = RepeatClassifier(WordCounts("en"))
-    classifier.svm_, classifier.threshold_ = None, 0.5
+    classifier = _by_rule()
     inner = Span(30, 41, PATIENT)
     decisions = [[*_decided(table, [seed]), Decision(other, 0.9, True, ())]]
     assert _accepted(classifier.extended([table], decisions)) == [[seed, inner if is_replaced else other]]
@@ -305,9 +304,7 @@ def _answers(engine: Any, documents: Any) -> Any:
     return [[(d.span, round(d.probability, 9), d.accepted) for d in note] for note in engine.decide(documents)]
 
 
-def test_a_bundle_keeps_what_repeats_need_for_every_subset_and_an_old_one_does_without(
-    training: Any, tmp_path: Path
-) -> None:
+def test_a_bundle_keeps_what_repeats_need_and_an_old_one_does_without(training: Any, tmp_path: Path) -> None:
     engine = training.engine
     save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
     again = load_bundle(tmp_path / "engine")
@@ -368,3 +365,45 @@ def test_a_word_of_many_megabytes_takes_no_step_for_each_character() -> None:
     begin = time.process_time()
     assert words_of("x" * 10_000_000) == [(0, 10_000_000)]
     assert time.process_time() - begin < 0.3
+
+
+THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+spans = st.builds(
+    lambda start, length, label: Span(start, start + length, label),
+    st.integers(0, 16),
+    st.integers(1, 5),
+    st.sampled_from(["DOCTOR", "PATIENT"]),
+)
+apart = st.lists(spans, max_size=6).map(lambda found: [found[i] for i in non_overlapping(found, [1.0] * len(found))])
+notes = st.tuples(
+    st.lists(spans, max_size=5, unique=True),
+    apart,
+    st.lists(st.tuples(spans, st.sampled_from([0.1, 0.3, 0.6, 0.62, 0.9])), max_size=6, unique_by=lambda pair: pair[0]),
+)
+
+
+def _left(
+    gold: set[Span], accepted: set[Span], repeats: Sequence[Repeat], values: Floats, threshold: float
+) -> set[Span]:
+    """The oracle: the spans of a note once the accepted repeats have taken their places."""
+    taken = [repeats[i].span for i in non_overlapping(repeats, (values - threshold).tolist())]
+    return {span for span in accepted if not any(span.overlaps(other) for other in taken)}.union(taken)
+
+
+@given(st.lists(notes, min_size=1, max_size=3))
+def test_f1_is_that_of_the_spans_that_are_left(
+    given_notes: list[tuple[list[Span], list[Span], list[tuple[Span, float]]]],
+) -> None:
+    repeats = [[Repeat(span, (), ()) for span, _ in pairs] for _, _, pairs in given_notes]
+    values = [np.array([value for _, value in pairs]) for _, _, pairs in given_notes]
+    expected = []
+    for threshold in THRESHOLDS:
+        n_right = n_all = 0
+        for (gold, accepted, _), of_note, value in zip(given_notes, repeats, values, strict=True):
+            found = _left(set(gold), set(accepted), of_note, value, threshold)
+            n_right += len(found & set(gold))
+            n_all += len(found) + len(gold)
+        expected.append(2 * n_right / n_all if n_all else 0.0)
+    scored = TrainingNotes([set(note[0]) for note in given_notes], [set(note[1]) for note in given_notes], repeats)
+    assert scored.f1(values, THRESHOLDS).tolist() == expected

@@ -92,9 +92,7 @@ def test_the_command_prints_a_row_a_case_and_the_means_last(
         run(monkeypatch, tmp_path / "one", "--json", tmp_path / "all.json")
 
 
-def test_missing_corpora_are_left_out_and_unknown_names_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_corpora_are_left_out_unknown_names_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [*known_corpora(tmp_path, ["court-fr", "presidio"])] == []
     assert "court-fr is left out" in capsys.readouterr().err
     with pytest.raises(SettingsError, match="court-fr"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.batch.rows import FormatSettings, open_format
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.evaluation import criterion_named
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.stacking.subsets import in_order
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings

@@ -98,7 +98,7 @@ def test_notes_and_patients_of_the_same_name_are_kept_apart(caplog: pytest.LogCa
     domains = [Domain("a", WARDS["a"], REGEX), Domain("b", small_corpus(seed=9), REGEX)]
     found = transfer(domains, pooled=True, stack=False)
     assert list(found.pooled) == ["all together"]
-    parts = [found.domains[name].training.documents for name in ("a", "b")]
+    parts = [found.domains[name]["training"].documents for name in ("a", "b")]
     assert found.pooled["all together"].documents == sum(parts)
     assert "names of patients are in more than one corpus" in caplog.text
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import phistack.ensemble.experiments.tuning as tuning_module
 from phistack.ensemble.experiments.parts import alone_answers
-from phistack.ensemble.experiments.search_space import SearchSpace
-from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.experiments.tuning import SearchSpace, tune
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_runs import run_fits
 from phistack.ensemble.training.settings import EngineSettings
@@ -119,7 +118,7 @@ def test_the_settings_that_come_out_have_the_best_and_all_that_was_given(tuning:
     assert (tmp_path / "trials.txt").read_text().count("\n| ") == 1 + len(tuning.trials)
 
 
-def test_a_search_that_was_stopped_goes_on_and_gives_the_same(
+def test_a_stopped_search_continues_and_gives_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tuning: Any
 ) -> None:
     fitted: list[int] = []

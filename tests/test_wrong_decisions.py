@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.evaluation import Resampling, evaluate
+from phistack.ensemble.experiments.choosers import majority_vote, plain_mean
 from phistack.ensemble.stacking.candidates import Decision, PooledCandidate
-from phistack.ensemble.stacking.choosers import chosen_by, majority_vote, perfect_choice, plain_mean
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, WrongDecision, wrong_decisions
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
@@ -156,19 +156,6 @@ def test_every_missed_and_every_false_span_has_exactly_one_kind(gold: list[Span]
     strict = counts(gold, sorted(found)).counts
     sides = Counter(w.kind.side for w in wrong)
     assert (sides["missed"], sides["false"]) == (strict.fn, strict.fp)
-
-
-@given(gold_spans, decided())
-def test_no_chooser_is_above_the_perfect_one(gold: list[Span], decisions: list[Decision]) -> None:
-    best = counts(gold, perfect_choice(decisions, gold))
-    others = [[d.span for d in decisions if d.accepted], majority_vote(decisions, MEMBERS)]
-    others += [chosen_by(decisions, name) for name in MEMBERS]
-    others += [plain_mean(decisions, MEMBERS, threshold) for threshold in (0.0, 0.35, 0.5, 0.65)]
-    assert best.counts.fp == 0
-    for answers in others:
-        score = counts(gold, answers)
-        assert best.recall.value >= score.recall.value
-        assert best.f1.value >= score.f1.value
 
 
 @given(decided())

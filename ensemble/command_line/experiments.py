@@ -16,7 +16,7 @@ from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
-    from phistack.ensemble.experiments.results import ExperimentResults
+    from phistack.ensemble.experiments.parts import ExperimentResults
     from phistack.ensemble.training.settings import EngineSettings
     from phistack.features.documents import Corpus
 
@@ -147,8 +147,7 @@ def tune(
     Trials are scored out of fold by patient, or on a part of the patients where the file of ranges says so.
     """
     with stage("reading the notes"):
-        from phistack.ensemble.experiments.search_space import SearchSpace
-        from phistack.ensemble.experiments.tuning import tune
+        from phistack.ensemble.experiments.tuning import SearchSpace, tune
 
         ranges = SearchSpace.named(space)
         notes, _, settings = _read(training, corpus, None)
@@ -164,7 +163,7 @@ def tune(
 
 def _write(out: Path, measure: Callable[[], _Shown], *, pictures: bool = True) -> _Shown:
     """Run an experiment, write the folder of its results and show the tables."""
-    from phistack.ensemble.experiments.results import write_results
+    from phistack.ensemble.experiments.parts import write_results
 
     results = write_results(out, measure, pictures=pictures, command=command_given())
     print_tables(results.tables().values())

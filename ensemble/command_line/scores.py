@@ -93,8 +93,7 @@ def agreement(
     corpora: CorpusOptions,
 ) -> None:
     """Compare two annotations of the same notes: F1 and Cohen's kappa by type, and spans to check before merging."""
-    from phistack.ensemble.evaluation.adjudication import doubts_sheet
-    from phistack.ensemble.evaluation.agreement import agree
+    from phistack.ensemble.evaluation.agreement import agree, doubts_sheet
     from phistack.ensemble.evaluation.resampling import Resampling
 
     refuse_taken(*filter(None, (sheet, json_file, latex)))
@@ -194,7 +193,7 @@ def frontier(
 ) -> None:
     """Measure notes per second and recall for every subset of an engine's submodels, on annotated notes."""
     from phistack.ensemble.experiments.frontier import measure_frontier
-    from phistack.ensemble.experiments.results import write_results
+    from phistack.ensemble.experiments.parts import write_results
 
     notes = corpora.read(corpus)
     say_remarks(notes)

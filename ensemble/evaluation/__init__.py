@@ -1,21 +1,17 @@
 """Scores as the shared tasks compute them, and how sure they are.
 
     report = evaluate(gold, system)                 every criterion, per category and per type
-    report.score("i2b2 strict").f1                  micro F1, with its interval
-    print_report(report, Console())                 on screen
-    report.to_dict()                                as JSON
     compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
 `pairing` matches documents, `criteria` says what counts as a hit, `measures`
 counts, `resampling` draws intervals and p-values, `systems` has scores and differences, `leaks` what stays readable.
 """
 
-from phistack.ensemble.evaluation.comparison import Comparison, compare, comparison_latex, print_comparison
 from phistack.ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named
 from phistack.ensemble.evaluation.leaks import read_sentence_counts
 from phistack.ensemble.evaluation.report import Report, evaluate, evaluate_systems, print_report
 from phistack.ensemble.evaluation.resampling import Measure, Resampling, holm, paired_randomisation
-from phistack.ensemble.evaluation.systems import Score
+from phistack.ensemble.evaluation.systems import Comparison, Score, compare, comparison_latex, print_comparison
 
 __all__ = [
     "CRITERIA",

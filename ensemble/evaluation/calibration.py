@@ -2,7 +2,6 @@
 
     calibration = Calibration.of(probabilities, is_right)
     calibration.expected_error          0.012: the mean distance between probability and share that is right
-    calibration.furthest                the bin in which they are furthest apart
     calibration_picture({"crf": calibration.to_dict(), "stack": ...})       <svg xmlns="http://www.w3.org/2000/svg" ...
 
 A bin is a range of probabilities: a twentieth, or several where it has fewer than 50 candidates, as so few say little

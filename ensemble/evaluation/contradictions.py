@@ -1,7 +1,6 @@
 """How often a corpus contradicts itself: the same words in the same context, marked in one way and in another.
 
     found = contradictions(corpus.documents)
-    found.other_label           so many PHI have another label elsewhere
     found.sentence              "Of 2360 PHI, 14 are marked otherwise elsewhere between the same words ..."
 
 No model that sees only so much context can be right on both, so this measures the noise of the labels; what is not
@@ -30,7 +29,6 @@ class Contradictions:
     """PHI that are marked otherwise where the same words have the same context; each once in each count.
 
     :param context: how many tokens on each side are the same.
-    :param spans: all PHI.
     :param contradicted: those that are marked otherwise in any way.
     :param outvoted: those of them that are marked in another way more often.
     """

@@ -1,6 +1,5 @@
 """What of the PHI would still be readable: leaks and character recall.
 
-    Leak(3, 120, "reference")      three missed PHI in 120 sentences: 0.025 a sentence
     Coverage(980, 1000, 2, 5, 20)  980 of 1000 PHI characters covered; 2 and 5 of 20 documents not clean
     read_sentence_counts(path)     {"S0004-1": 31, ...} from MEDDOCAN's folder of sentences, JSON or lines
 
@@ -49,9 +48,7 @@ class Coverage:
     """Readable PHI, by characters and by documents.
 
     :param covered_characters: characters of gold PHI inside any span of the system.
-    :param phi_characters: characters of gold PHI, each once.
     :param uncovered_documents: documents with at least one character of PHI that is not covered.
-    :param leaking_documents: documents with at least one missed PHI.
     """
 
     covered_characters: int

@@ -1,9 +1,7 @@
 """Counts of hits and misses, and the measures made from them.
 
     count({a, b}, {b, c})    (1, 1, 1): b is found, c is wrong, a is missed
-    precision(tp, fp)        tp / (tp + fp)
     f_score(p, r)            their harmonic mean, F1; with beta=2 recall weighs four times as much, F2
-    macro(by_document)       means and standard deviations over documents
     MEASURES["f1"](counts)   a measure of counts, by name
 
 A hit of the wrong type is both a false positive and a false negative. A ratio with denominator zero is 0. The measures
@@ -12,9 +10,9 @@ take numbers or arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 DocumentCounts = tuple[int, int, int]
-T = TypeVar("T")
 
 
 class Counts(NamedTuple):
@@ -57,36 +54,6 @@ class Macro(NamedTuple):
 def count(gold: AbstractSet[object], system: AbstractSet[object]) -> DocumentCounts:
     """True positives, false positives and false negatives of two sets."""
     return len(gold & system), len(system - gold), len(gold - system)
-
-
-def count_forgiving(
-    gold: AbstractSet[object],
-    system: AbstractSet[object],
-    gold_joined: AbstractSet[object],
-    system_joined: AbstractSet[object],
-) -> DocumentCounts:
-    """As MEDDOCAN's script counts merged spans.
-
-    True positives are the plain and the joined spans on which both sides agree; a plain span inside any of them is
-    neither wrong nor missed.
-    """
-    hits = cast("set[tuple[int, int]]", (gold & system) | (gold_joined & system_joined))
-
-    def outside(items: AbstractSet[object]) -> int:
-        spans = cast("AbstractSet[tuple[int, int]]", items)
-        return sum(not any(hit[0] <= span[0] and span[1] <= hit[1] for hit in hits) for span in spans)
-
-    return len(hits), outside(system - gold), outside(gold - system)
-
-
-def count_by(gold: AbstractSet[T], system: AbstractSet[T], key: Callable[[T], str], keys: Sequence[str]) -> IntArray:
-    """Counts for each value of a key, in the order of `keys`; shape `(n_keys, 3)`."""
-    row = {value: index for index, value in enumerate(keys)}
-    counts = np.zeros((len(keys), 3), dtype=np.int64)
-    for column, items in enumerate((gold & system, system - gold, gold - system)):
-        for item in items:
-            counts[row[key(item)], column] += 1
-    return counts
 
 
 def total(by_document: IntArray) -> Counts:

@@ -1,7 +1,6 @@
 """Which documents are compared, and their PHI in one vocabulary.
 
     Phi(12, 17, "NAME", "DOCTOR", False)             one PHI, its category, and whether HIPAA lists its type
-    AnnotatedText(text, phi)                         one document as one side, gold or system, sees it
     DocumentPair("110-01", "110", gold_note, system_note)     the two sides of one document of a patient
 
 Labels compare without regard to case, and come from gold and from the system, so a type that only the system uses is

@@ -1,7 +1,6 @@
 r"""Tables of figures, made once and shown on the terminal, in Markdown and in LaTeX with booktabs.
 
 table = Table(("system", "F1"), [[("a_b", share(score.f1))]], title="Strict")
-console.print(table.rich())              a_b    97.00 (95.00-98.00)
 table.markdown()                         ["| system | F1 |", "|---|---|", "| a_b | 97.00 (95.00-98.00) |"]
 table.latex("results", "A caption")      a\_b & 97.00 {\scriptsize (95.00--98.00)} \\
 

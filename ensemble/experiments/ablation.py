@@ -26,9 +26,8 @@ from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments import parts
 from phistack.ensemble.experiments.cases import Place, cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of_proposed, difference_facts, stack_table
-from phistack.ensemble.experiments.parts import ALONE, STACK, Answers, plain
+from phistack.ensemble.experiments.parts import ALONE, STACK, Answers, CorpusFacts, Origin, plain
 from phistack.ensemble.experiments.pictures import ablation_chart
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS
 from phistack.ensemble.stacking.svm import KERNELS
@@ -46,9 +45,7 @@ from phistack.submodels.registry import usual_name
 class Variant:
     """One way to build the engine.
 
-    :param part: its section of the table.
     :param stacker_features: the stacker's feature set; empty for one submodel alone, without a stacker.
-    :param without: the feature groups left out.
     """
 
     name: str
@@ -144,7 +141,6 @@ class Ablation:
 
     :param test: the corpus they were scored on; None for the training corpus, out of fold.
     :param places: the answers of the single submodels and of the stack, place by place.
-    :param kernel_settings: how many were tried for each stack.
     :param seeds: of all trainings; all but the first count in means over seeds only.
     """
 
@@ -216,7 +212,6 @@ def ablate(
     :param test: other annotated notes to score on; by default those of the corpus, out of fold.
     :param groups: whether to leave out feature groups too; each takes a training of all submodels.
     :param seeds: how many seeds to train with, for means and deviations; intervals and p-values are of the first.
-    :param cache: a folder that keeps candidates for the next run.
     :raises TrainingError: if nothing can be learned from the corpus.
     """
     rule = criterion_named(criterion)
@@ -238,13 +233,11 @@ def ablate(
     protocol = (_OUT_OF_FOLD if test is None else _ON_TEST).format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed
     )
-    rows = (
-        VariantRow(
-            variant, score, gaps.get((variant.name, STACK, "f1")), score.over_folds(folds) if folds else None,
-            means.get(variant.name),
-        )
-        for variant, score in ((variant, systems.scores[variant.name]) for variant in variants)
-    )  # fmt: skip
+    rows = []
+    for variant in variants:
+        name, score = variant.name, systems.scores[variant.name]
+        of_folds = score.over_folds(folds) if folds else None
+        rows.append(VariantRow(variant, score, gaps.get((name, STACK, "f1")), of_folds, means.get(name)))
     whole, stack = proposed[settings.features.without], answers[STACK]
     return Ablation(
         Origin(SCHEMA, rule.name, protocol, settings, gold.label_set.name, systems.units),

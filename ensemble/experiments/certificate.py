@@ -35,7 +35,7 @@ from phistack.ensemble.evaluation.bounds import (
 )
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
 from phistack.ensemble.tools.progress import progress
-from phistack.ensemble.training.fold_cache import corpus_digest
+from phistack.ensemble.training.fit_tasks import corpus_digest
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError
 from phistack.features.ranges import Range, touching

@@ -1,8 +1,8 @@
 """The stack compared with other ways to choose from the same candidates, with significance tests.
 
     choosers = choosers_of(gold, pools, stack_answers, ("regex", "crf"), labels, criterion_named("strict"))
-    choosers.table("title")            a row a chooser; `short` has fewer
     choosers.share, choosers.sentence  0.31: of the way from the best member to the perfect chooser
+    LogOddsRegression(("regex", "crf")).fit(pools, documents).choose(other_pools)
 
 The members are the single submodels. The best member and the best of three thresholds of the plain mean are chosen on
 the notes on which they are scored, so these two are slightly too good; the stack has no such advantage. If the training
@@ -13,28 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
-from phistack.ensemble.evaluation import Criterion, Score, criterion_named
+import numpy as np
+from numpy.typing import NDArray
+
+from phistack.ensemble.evaluation import Criterion, Score
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Difference
 from phistack.ensemble.evaluation.tables import Table, TableRow, points, share
 from phistack.ensemble.experiments.parts import STACK, Answers, plain, system_cell, systems_of
-from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
-from phistack.ensemble.stacking.choosers import (
-    LogOddsRegression,
-    Voted,
-    chosen_by,
-    majority_vote,
-    perfect_choice,
-    plain_mean,
+from phistack.ensemble.stacking.candidates import (
+    Decision,
+    PooledCandidate,
+    Tables,
+    decided,
+    pools_of,
+    which_are_phi,
 )
+from phistack.ensemble.stacking.folds import at_most_folds
+from phistack.ensemble.stacking.meta_features import log_odds
+from phistack.ensemble.stacking.thresholds import best_threshold, logistic
 from phistack.ensemble.training.fit_runs import Proposals
-from phistack.ensemble.training.trainer import Proposed, Training
-from phistack.features.columns.table import FeatureTable
+from phistack.ensemble.training.trainer import Proposed
+from phistack.features.arrays import Floats
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
+from phistack.features.ranges import non_overlapping
 
 PERFECT, MAJORITY, LOGISTIC = "perfect chooser", "majority vote", "logistic regression"
 LESS_STACK = "less stack"
@@ -42,6 +47,36 @@ LESS_STACK = "less stack"
 _MEAN = "mean over {:.2f}"
 _THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)
 _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
+
+_CERTAIN = 10.0
+"""Log-odds where all candidates are right; its opposite where all are wrong."""
+_FOLDS = 5
+
+Voted = PooledCandidate | Decision
+"""A span, and who proposed it."""
+
+
+def chosen_by(candidates: Iterable[Voted], source: str) -> list[Span]:
+    """What a submodel marks by itself in a note."""
+    return [c.span for c in candidates if any(vote.chosen and vote.source == source for vote in c.votes)]
+
+
+def majority_vote(candidates: Iterable[Voted], members: Sequence[str]) -> list[Span]:
+    """What more than half of the submodels mark in a note, with the same start, end and label.
+
+    Such spans never overlap: any two of them are chosen by one submodel, whose own choices do not overlap.
+    """
+    return [c.span for c in candidates if 2 * sum(v.chosen and v.source in members for v in c.votes) > len(members)]
+
+
+def plain_mean(candidates: Sequence[Voted], members: Sequence[str], threshold: float) -> list[Span]:
+    """Where in a note the mean of the submodels' scores is above a threshold.
+
+    A submodel that does not propose a candidate has a score of 0 for it. Of those that overlap, the set with the
+    largest sum of (mean - threshold) stays, as in the stacker.
+    """
+    means = [sum(v.score for v in c.votes if v.source in members) / len(members) for c in candidates]
+    return [candidates[i].span for i in non_overlapping(candidates, [mean - threshold for mean in means])]
 
 
 def stack_table(
@@ -139,7 +174,7 @@ def choosers_of(
     labels: LabelSet,
     criterion: Criterion,
     *,
-    others: Mapping[str, Answers] = MappingProxyType({}),
+    others: Mapping[str, Answers] | None = None,
     resampling: Resampling = BY_PATIENT,
 ) -> Choosers:
     """Score all choosers: each member, majority vote of several, plain mean, the stack, and the perfect chooser.
@@ -151,9 +186,9 @@ def choosers_of(
     """
 
     def perfect(pool: Sequence[Voted], accepted: Sequence[Span], note: Document) -> list[Span]:
-        """The gold spans that a member proposed or only the stack found."""
-        proposed = [c for c in pool if any(vote.source in members for vote in c.votes)]
-        return sorted({*perfect_choice(proposed, note.spans), *{*note.spans}.intersection(accepted)})
+        """The gold spans that a member proposed or only the stack found; no chooser can find more of them."""
+        proposed = {c.span for c in pool if any(vote.source in members for vote in c.votes)}
+        return sorted({*note.spans}.intersection(proposed.union(accepted)))
 
     means = {_MEAN.format(t): [plain_mean(pool, members, t) for pool in pools] for t in _THRESHOLDS}
     majority = {MAJORITY: [majority_vote(pool, members) for pool in pools]} if len(members) > 1 else {}
@@ -161,7 +196,7 @@ def choosers_of(
         **{name: [chosen_by(pool, name) for pool in pools] for name in members},
         **majority,
         **means,
-        **others,
+        **(others or {}),
         STACK: stack,
         PERFECT: list(map(perfect, pools, stack, gold.documents)),
     }
@@ -175,16 +210,6 @@ def choosers_of(
     gaps = systems.differences([(name, STACK) for name in names if name != STACK], ["f1"])
     rows = (ChooserRow(n, remarks.get(n, ""), systems.scores[n], gaps.get((n, STACK, "f1"))) for n in names)
     return Choosers(tuple(rows), tuple(members), systems.units)
-
-
-def choosers_in_training(training: Training, corpus: Corpus, resampling: Resampling = BY_PATIENT) -> Choosers:
-    """Score all choosers on the training notes, out of fold."""
-    stacker, members = training.engine.stacker, training.engine.names
-    regression = LogOddsRegression(members).fit(stacker.decided_, corpus.documents, seed=resampling.seed)
-    return choosers_of(
-        corpus, stacker.decided_, stacker.out_of_fold_, members, corpus.label_set, criterion_named("strict"),
-        others={LOGISTIC: regression.out_of_fold_}, resampling=resampling,
-    )  # fmt: skip
 
 
 def choosers_of_proposed(
@@ -205,9 +230,90 @@ def choosers_of_proposed(
     return choosers_of(gold, pools, stack, members, labels, criterion, others=others, resampling=resampling)
 
 
-def candidates_in_notes(
-    tables: Sequence[FeatureTable], proposals: Mapping[str, Proposals]
-) -> list[list[PooledCandidate]]:
+def candidates_in_notes(tables: Tables, proposals: Mapping[str, Proposals]) -> list[list[PooledCandidate]]:
     """The candidates for each note, by offsets in the note as written."""
     pools = pools_of(tables, proposals, tuple(proposals))
     return [[c.in_note(table.view) for c in pool] for table, pool in zip(tables, pools, strict=True)]
+
+
+class LogOddsRegression:
+    """Logistic regression over log-odds.
+
+    A candidate is described by the log-odds of each submodel's score for it, by which of them chose it, and by its
+    label, but not by its rivals or its text. As in the stacker, the threshold is that of the best expected strict F1,
+    and of candidates that overlap the set with the largest sum of (probability - threshold) stays.
+
+    Learned by `fit`: `labels_`, `threshold_`, `probabilities_` (for each training note those of the proposed
+    candidates, sorted by span, out of fold) and `out_of_fold_` (the spans accepted there).
+
+    """
+
+    def __init__(self, members: Sequence[str]) -> None:
+        self.members = tuple(members)
+
+    def fit(
+        self, pools: Sequence[Sequence[Voted]], documents: Sequence[Document], *, seed: int = 0
+    ) -> LogOddsRegression:
+        """Learn from candidates that were proposed out of fold.
+
+        :param pools: for each note its candidates; those that no submodel proposed are left out.
+        :param documents: the notes with their gold spans, of two patients or more.
+        """
+        mine = list(map(self._proposed, pools))
+        gold = [set(document.spans) for document in documents]
+        self.labels_ = {label: i for i, label in enumerate(sorted({c.span.label for pool in mine for c in pool}))}
+        rows, is_phi = list(map(self._rows, mine)), which_are_phi(mine, gold)
+        self.probabilities_: list[Floats] = [np.zeros(0)] * len(rows)
+        for fold in at_most_folds(documents, n_folds=_FOLDS, seed=seed):
+            rest = sorted({*range(len(rows))}.difference(fold))
+            weights, intercept = _fitted([rows[i] for i in rest], [is_phi[i] for i in rest])
+            for i in fold:
+                self.probabilities_[i] = logistic(rows[i] @ weights + intercept)
+        self._weights, self._intercept = _fitted(rows, is_phi)
+        self.threshold_, _ = best_threshold(mine, self.probabilities_, gold)
+        notes = zip(mine, self.probabilities_, strict=True)
+        self.out_of_fold_ = _accepted(decided(*note, self.threshold_) for note in notes)
+        return self
+
+    def choose(self, pools: Sequence[Sequence[Voted]]) -> list[list[Span]]:
+        """For each note the spans that it accepts."""
+        return _accepted(self.decide(pools))
+
+    def decide(self, pools: Sequence[Sequence[Voted]]) -> list[list[Decision]]:
+        """For each note a decision on each candidate that submodels proposed, sorted by span."""
+        mine = list(map(self._proposed, pools))
+        judged = [logistic(self._rows(pool) @ self._weights + self._intercept) for pool in mine]
+        return [decided(pool, found, self.threshold_) for pool, found in zip(mine, judged, strict=True)]
+
+    def _proposed(self, pool: Sequence[Voted]) -> list[PooledCandidate]:
+        """The submodels' proposals, sorted by span, without those of others, such as the search for repeats."""
+        known = ((c.span, tuple(vote for vote in c.votes if vote.source in self.members)) for c in pool)
+        return sorted((PooledCandidate(span, votes) for span, votes in known if votes), key=lambda found: found.span)
+
+    def _rows(self, pool: Sequence[PooledCandidate]) -> Floats:
+        """The features, of shape `(n_candidates, 2 * n_members + n_labels)`; all 0 for a label not seen in training."""
+        n_members = len(self.members)
+        rows = np.zeros((len(pool), 2 * n_members + len(self.labels_)))
+        for i, candidate in enumerate(pool):
+            for vote in candidate.votes:
+                member = self.members.index(vote.source)
+                rows[i, member], rows[i, n_members + member] = vote.score, vote.chosen
+            if candidate.span.label in self.labels_:
+                rows[i, 2 * n_members + self.labels_[candidate.span.label]] = 1.0
+        rows[:, :n_members] = log_odds(rows[:, :n_members])
+        return rows
+
+
+def _fitted(rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]]) -> tuple[Floats, float]:
+    """Weights `(n_features,)` and intercept; with one class only, what always gives that class."""
+    from sklearn.linear_model import LogisticRegression
+
+    together, right = np.concatenate(rows), np.concatenate(is_phi)
+    if right.all() or not right.any():
+        return np.zeros(together.shape[1]), _CERTAIN if right.any() else -_CERTAIN
+    model = LogisticRegression(max_iter=1000).fit(together, right)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+def _accepted(notes: Iterable[Iterable[Decision]]) -> list[list[Span]]:
+    return [[decision.span for decision in note if decision.accepted] for note in notes]

@@ -22,9 +22,8 @@ from phistack.ensemble.evaluation.pairing import vocabulary
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, strong
 from phistack.ensemble.experiments.choosers import Choosers, choosers_of
-from phistack.ensemble.experiments.parts import STACK, plain, system_cell
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
-from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.experiments.parts import STACK, CorpusFacts, Origin, plain, system_cell
+from phistack.ensemble.stacking.candidates import Decided
 from phistack.ensemble.stacking.wrong_decisions import FALSE, KINDS_OF_WRONG, MISSED, wrong_decisions
 from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.views.errors_page import ShownError, errors_page
@@ -32,7 +31,6 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError
 from phistack.features.shown import shown_label
 
-_NOBODY = "nobody"
 _HEADS = tuple(Cell(f"{kind.side}:\n{kind.short}", f"{kind.side}: {kind.short}") for kind in KINDS_OF_WRONG)
 _COLUMNS = ("note", "place", "label", "wrong", "chosen by", "offered by", "instead")
 
@@ -44,7 +42,7 @@ def label_of(error: ShownError) -> str:
 
 def sources_of(error: ShownError) -> str:
     """The submodels that mark the false span, or the candidate closest to the missed one: `crf+tbed`."""
-    return "+".join(error.wrong.chosen_by) or _NOBODY
+    return "+".join(error.wrong.chosen_by) or "nobody"
 
 
 def counts_of_kinds(errors: Iterable[ShownError]) -> dict[str, dict[str, int]]:
@@ -55,7 +53,10 @@ def counts_of_kinds(errors: Iterable[ShownError]) -> dict[str, dict[str, int]]:
 
 def counts_by(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> dict[str, dict[str, dict[str, int]]]:
     """The same for each value of a key, the most frequent first."""
-    return {value: counts_of_kinds(some) for value, some in _grouped(errors, key).items()}
+    groups: defaultdict[str, list[ShownError]] = defaultdict(list)
+    for error in errors:
+        groups[key(error)].append(error)
+    return {key: counts_of_kinds(groups[key]) for key in sorted(groups, key=lambda key: (-len(groups[key]), key))}
 
 
 def by_kind(errors: Sequence[ShownError]) -> Table:
@@ -74,17 +75,22 @@ def by_kind(errors: Sequence[ShownError]) -> Table:
 
 def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
     """A row a label, a column a kind; :param gold: label -> how many gold spans have it."""
-    rows = [(label, str(gold.get(label, 0)), *_by_kinds(some)) for label, some in _grouped(errors, label_of).items()]
+    counts = counts_by(errors, label_of)
+    rows = [(label, str(gold.get(label, 0)), *_cells(of_label)) for label, of_label in counts.items()]
     title = "Wrong decisions by label: of the missed gold span or of the false span"
     return Table(("label", "gold", *_HEADS), [rows], title)
 
 
 def by_chooser(errors: Sequence[ShownError]) -> Table:
     """A row a set of submodels that were wrong together, a column a kind."""
-    rows = [(chosen, *_by_kinds(some)) for chosen, some in _grouped(errors, sources_of).items()]
+    rows = [(chosen, *_cells(counts)) for chosen, counts in counts_by(errors, sources_of).items()]
     title = "Wrong decisions by the submodels that mark the false span, or the candidate closest to a missed one"
     note = "nobody: no submodel marks it; it was only offered to the stacker, or not proposed at all"
     return Table(("chosen by", *_HEADS), [rows], title, note)
+
+
+def _cells(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    return [str(count or "") for side in counts.values() for count in side.values()]
 
 
 def one_by_one(errors: Sequence[ShownError]) -> Table:
@@ -103,20 +109,7 @@ def one_by_one(errors: Sequence[ShownError]) -> Table:
     return Table((*columns, "probability"), [rows], "Each wrong decision", n_texts=len(columns))
 
 
-def _by_kinds(errors: Iterable[ShownError]) -> list[str]:
-    return [str(count or "") for side in counts_of_kinds(errors).values() for count in side.values()]
-
-
-def _grouped(errors: Iterable[ShownError], key: Callable[[ShownError], str]) -> dict[str, list[ShownError]]:
-    groups: defaultdict[str, list[ShownError]] = defaultdict(list)
-    for error in errors:
-        groups[key(error)].append(error)
-    return dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
-
-
-def calibrations_of(
-    documents: Sequence[Document], decided: Sequence[Sequence[Decision]], members: Iterable[str]
-) -> dict[str, Calibration]:
+def calibrations_of(documents: Sequence[Document], decided: Decided, members: Iterable[str]) -> dict[str, Calibration]:
     """Calibration of members and stack against the gold spans of some notes.
 
     A member is judged on its own proposals, by its scores; the stack on all candidates, by its probabilities.
@@ -159,9 +152,7 @@ _PROTOCOL = (
 class ErrorAnalysis:
     """The result of `analyse_errors`.
 
-    :param calibrations: of each submodel and the stack.
     :param gold: label, as it may be shown -> number of gold spans.
-    :param errors: all wrong decisions, in the order of the notes.
     """
 
     origin: Origin

@@ -19,9 +19,8 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation import Score, criterion_named
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
-from phistack.ensemble.experiments.parts import plain, systems_of
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, plain, systems_of
 from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.speed import Machine, Run, Speed, measure_speed
 from phistack.ensemble.stacking.subsets import Subset, no_stacker, subset_name, subsets_of
 from phistack.ensemble.tools.progress import progress

@@ -21,18 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from phistack.ensemble.evaluation import Measure, Score, criterion_named
+from phistack.ensemble.evaluation import Measure, Resampling, Score, criterion_named
 from phistack.ensemble.evaluation.measures import FloatArray
 from phistack.ensemble.evaluation.tables import Cell, Table, TableRow, percent, share
-from phistack.ensemble.experiments.parts import answers_of, fitting, plain, system_cell, systems_of
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, answers_of, fitting, plain, system_cell, systems_of
 from phistack.ensemble.experiments.pictures import curve_picture
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.experiments.samples import PATIENTS, samples_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
 
 FEWEST_FOR_INTERVAL = 5
 """Runs for an interval; with fewer, Student's t is too wide to be of use."""
@@ -96,21 +94,6 @@ class CurvePoint:
         interval = list(self.interval) if self.interval else None
         point = {"share": self.share, self.by: self.size, "f1": self.f1.value}
         return {**point, "interval": interval, "orders": list(self.orders)}
-
-
-def curves_of(runs: Sequence[CurveRun], *, by: str = "patients") -> dict[str, list[CurvePoint]]:
-    """System -> its points, by growing share; :param by: what the sizes count."""
-    parts: defaultdict[tuple[float, int], list[CurveRun]] = defaultdict(list)
-    for run in runs:
-        parts[run.share, run.size].append(run)
-    n_runs = max(run.number for run in runs)
-    return {
-        name: [
-            CurvePoint(share, size, by, tuple(run.scores[name].f1.value for run in of_part), n_runs)
-            for (share, size), of_part in sorted(parts.items())
-        ]
-        for name in runs[0].scores
-    }
 
 
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
@@ -178,8 +161,17 @@ class LearningCurve:
 
     @property
     def curves(self) -> dict[str, list[CurvePoint]]:
-        """The points of each system."""
-        return curves_of(self.runs, by=self.by)
+        """System -> its points, by growing share."""
+        parts: defaultdict[tuple[float, int], list[CurveRun]] = defaultdict(list)
+        for run in self.runs:
+            parts[run.share, run.size].append(run)
+        return {
+            name: [
+                CurvePoint(share, size, self.by, tuple(run.scores[name].f1.value for run in of_part), self.n_runs)
+                for (share, size), of_part in sorted(parts.items())
+            ]
+            for name in self.runs[0].scores
+        }
 
     @property
     def spread(self) -> str:
@@ -240,14 +232,11 @@ def learning_curve(
     :param shares: percent of the training patients or sentences; `sizes`, if given, are their numbers instead.
     :param samples: number of random orders; with fewer than five runs in all there is no interval.
     :param runs: trainings on each share of each sample, each from another random start.
-    :param stack: whether to score the stack too, which takes trainings on folds.
-    :raises SettingsError: if shares, sizes, samples or runs make no sense, or there are too few patients.
+    :raises SettingsError: if shares, sizes or samples make no sense, or there are too few patients.
     :raises TrainingError: if no note of a sample has PHI.
     """
     rule = criterion_named(criterion)
     corpus = settings.grouped(corpus)
-    if runs < 1:
-        raise SettingsError(f"the number of runs on each sample must be at least 1, not {runs}")
     if samples * runs < FEWEST_FOR_INTERVAL:
         few = (
             "%d trainings for each point are too few for a 95 %% interval, so each is shown instead; "
@@ -267,7 +256,7 @@ def learning_curve(
             own = replace(settings, seed=settings.seed + (sample.number - 1) * runs + number - 1)
             with stage(name, weight=sample.share, total=1.0):
                 answers = answers_of(sample.corpus, own, unseen=gold.documents, stack=stack, jobs=jobs, cache=cache)
-            systems = systems_of(gold, answers, labels, rule, seed=own.seed)
+            systems = systems_of(gold, answers, labels, rule, resampling=Resampling(seed=own.seed))
             folds = fitting(own, sample.corpus).folds if stack else None
             facts = CorpusFacts.of(sample.corpus)
             done.append(CurveRun(sample.share, sample.size, sample.number, number, facts, folds, systems.scores))

@@ -1,8 +1,8 @@
-"""The steps that all experiments share: train, annotate with every system, score.
+"""What all experiments share: train, annotate with every system, score, and write the folder of results.
 
     answers = answers_of(training, settings, unseen=notes)  {"crf": [spans of note 1, ...], "stack": [...]}
     systems_of(gold, answers, labels, criterion)            their scores, and how far they differ
-    over_seeds([systems_0.scores, systems_1.scores])        {"crf": means and deviations, ...}
+    write_results(out, lambda: ablate(corpus, settings))    results.json with every figure and setting, tables, pictures
 
 A system is one submodel alone or a stack over several. The cache keeps no models, as they hold words of the training
 notes; instead `remember` writes down where the bundle is, and `engine_of` loads it to propose for other notes.
@@ -11,31 +11,32 @@ notes; instead `remember` writes down where the bundle is, and `engine_of` loads
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.evaluation import Criterion, Score
+from phistack.ensemble.evaluation import Criterion, Score, criterion_named
 from phistack.ensemble.evaluation.measures import Macro, macro
-from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
+from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Units
 from phistack.ensemble.evaluation.systems import Systems, counts_of
-from phistack.ensemble.evaluation.tables import Cell, strong
+from phistack.ensemble.evaluation.tables import Cell, Table, strong
 from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_of
-from phistack.ensemble.stacking.folds import fold_groups_of
-from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
-from phistack.ensemble.training.fit_tasks import FoldCache, digests_of_files
+from phistack.ensemble.stacking.folds import fold_groups_of, patients_of
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
+from phistack.ensemble.tools.version import code_digest, versions
+from phistack.ensemble.training.fit_tasks import FoldCache, corpus_digest, digests_of_files
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import PhistackError
+from phistack.features.errors import PhistackError, need
 from phistack.features.labels import LabelSet
-from phistack.features.writing import new_file
+from phistack.features.writing import new_file, new_folder, refuse_taken, write_json
 
 Answers = Sequence[Sequence[Span]]
 """The spans of a system, note by note."""
@@ -135,16 +136,14 @@ def systems_of(
     criterion: Criterion,
     *,
     resampling: Resampling = BY_PATIENT,
-    seed: int | None = None,
 ) -> Systems:
     """The scores of systems, and their differences.
 
     :param answers: of each system, in the order of gold's documents, with labels of the set `labels`.
-    :param seed: instead of that of the resampling.
     """
-    notes, own = replace(gold, label_set=labels), resampling if seed is None else replace(resampling, seed=seed)
+    notes = replace(gold, label_set=labels)
     counts = {name: counts_of(gold, notes.with_spans(found), criterion) for name, found in answers.items()}
-    return Systems(counts, [document.group for document in gold.documents], own)
+    return Systems(counts, [document.group for document in gold.documents], resampling)
 
 
 def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
@@ -155,12 +154,12 @@ def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus
 
 def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
     """The engine that `remember` noted; None if there is none, it has other submodels, or it cannot be loaded."""
-    path = _bundle_of(_note_of(cache, settings, corpus)) if cache else None
-    if path is None:
+    if cache is None:
         return None
     try:
-        engine = load_bundle(path).with_options(cascade=False)
-    except (OSError, PhistackError):
+        path = json.loads(_note_of(cache, settings, corpus).read_text(encoding="utf-8"))["bundle"]
+        engine = load_bundle(Path(path)).with_options(cascade=False)
+    except (OSError, ValueError, TypeError, KeyError, PhistackError):
         return None
     return engine if engine.names == tuple(settings.submodels) else None
 
@@ -170,9 +169,108 @@ def _note_of(cache: Path, settings: EngineSettings, corpus: Corpus) -> Path:
     return cache / f"{FoldCache.key(corpus.documents, (), settings.digest, *files)}.bundle.json"
 
 
-def _bundle_of(note: Path) -> Path | None:
-    """The path in a note of the cache; None if it cannot be read."""
-    try:
-        return Path(json.loads(note.read_text(encoding="utf-8"))["bundle"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+@dataclass(frozen=True, slots=True)
+class CorpusFacts:
+    """A corpus in figures.
+
+    :param digest: SHA-256 of its notes and spans.
+    """
+
+    documents: int
+    patients: int
+    spans: int
+    label_set: str
+    digest: str
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Self:
+        """Count a corpus."""
+        spans = sum(len(document.spans) for document in corpus.documents)
+        digest = corpus_digest(corpus.documents)
+        return cls(len(corpus), len(patients_of(corpus)), spans, corpus.label_set.name, digest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts for JSON."""
+        facts = asdict(self)
+        return facts | {"label set": facts.pop("label_set"), "corpus SHA-256": facts.pop("digest")}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where results come from.
+
+    :param schema: the form of `results.json`; it changes when a key is renamed or dropped.
+    :param protocol: in sentences, what was trained and scored on which notes.
+    :param settings: of training; None if nothing was trained.
+    """
+
+    schema: str
+    criterion: str
+    protocol: str
+    settings: EngineSettings | None = None
+    label_set: str = ""
+    units: Units | None = None
+    date: str = field(default_factory=lambda: date.today().isoformat())
+
+    @property
+    def counted(self) -> str:
+        """The criterion in words, for titles and captions."""
+        return criterion_named(self.criterion).at(self.label_set)
+
+    @property
+    def intervals(self) -> str:
+        """How intervals were drawn, in words."""
+        return self.units.intervals if self.units else ""
+
+    @property
+    def comment(self) -> str:
+        """The first line of LaTeX tables, and the metadata of pictures."""
+        stamp = f", settings {self.settings.digest}" if self.settings else ""
+        return f"{self.schema}, {self.date}{stamp}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The first entries of `results.json`; the settings are complete, defaults included."""
+        units = self.units.to_dict() if self.units else {}
+        code = {"versions": {**versions(), "source SHA-256": code_digest()}}
+        about = {"schema": self.schema, "date": self.date, "criterion": self.criterion, "protocol": self.protocol}
+        if (settings := self.settings) is None:
+            return {**about, **code, **units}
+        stamped = {"settings hash": settings.digest, "settings": settings.complete()}
+        return {**about, **code, **units, **stamped}
+
+
+class ExperimentResults(Protocol):
+    """What an experiment returns.
+
+    `tables` has the names of their files, the main one first; `draw` writes pictures and other files; `to_dict` has
+    every figure, for JSON.
+    """
+
+    @property
+    def origin(self) -> Origin: ...
+    def tables(self) -> Mapping[str, Table]: ...
+    def draw(self, folder: Path) -> None: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+_Results = TypeVar("_Results", bound=ExperimentResults)
+
+
+def write_results(out: Path, measure: Callable[[], _Results], *, pictures: bool = True, command: str = "") -> _Results:
+    """Run an experiment and write the folder of its results, complete or not at all.
+
+    :param measure: the experiment; not called if the path is taken.
+    :param command: the command line, for `results.json`.
+    :raises SettingsError: if the path is taken.
+    :raises MissingResourceError: if matplotlib is needed and not installed.
+    """
+    if pictures:
+        need("matplotlib", "pictures", "the picture of an experiment")
+    refuse_taken(out)
+    results = measure()
+    with new_folder(out) as folder:
+        write_json(folder / "results.json", results.to_dict() | ({"command": command} if command else {}))
+        for name, table in results.tables().items():
+            (folder / f"{name}.tex").write_text(table.latex(results.origin.comment), encoding="utf-8")
+        results.draw(folder)
+    return results

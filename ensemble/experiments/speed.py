@@ -2,9 +2,6 @@
 
     run = measure_speed(Path("engine"), ("regex", "tbed"), documents)
     run.notes_per_second        of processor time, features included, load excluded
-    run.load_seconds            of processor time: imports, files, hashes, self-test
-    run.peak_mb                 of the whole process
-    Speed.of([run, again])      of several measurements of the same
 
 Each measurement is a new process on one core, with numeric libraries on one thread: no earlier one speeds it up, and
 its load and memory are those of a process that annotates. It counts processor time, which other programs change little.

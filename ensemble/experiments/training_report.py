@@ -20,7 +20,7 @@ from phistack.ensemble.evaluation.measures import Macro
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.systems import figures_of, mean_figures, mean_table, table_of
 from phistack.ensemble.evaluation.tables import Table
-from phistack.ensemble.experiments.choosers import Choosers, choosers_in_training
+from phistack.ensemble.experiments.choosers import LOGISTIC, Choosers, LogOddsRegression, choosers_of
 from phistack.ensemble.experiments.errors import calibration_table, calibrations_of
 from phistack.ensemble.experiments.parts import STACK, Answers, over_seeds, plain, systems_of
 from phistack.ensemble.stacking.folds import at_most_folds
@@ -115,13 +115,18 @@ def report_on(
     :param remark: a sentence to add to the protocol.
     """
     scores = evaluate_systems(corpus, out_of_fold_corpora(training, corpus), resampling=resampling)
-    choosers = choosers_in_training(training, corpus, replace(resampling, seed=settings.seed))
+    stacker, members = training.engine.stacker, training.engine.names
+    rule, chance = criterion_named("strict"), replace(resampling, seed=settings.seed)
+    regression = LogOddsRegression(members).fit(stacker.decided_, corpus.documents, seed=chance.seed)
+    choosers = choosers_of(
+        corpus, stacker.decided_, stacker.out_of_fold_, members, corpus.label_set, rule,
+        others={LOGISTIC: regression.out_of_fold_}, resampling=chance,
+    )  # fmt: skip
     protocol = _PROTOCOL.format(
         unsplit=settings.unsplit, folds=settings.folds, seed=settings.seed, intervals=choosers.units.intervals
     )
     folds = at_most_folds(corpus.documents, n_folds=settings.folds, seed=settings.seed)
     first = {name: report.strict for name, report in scores.items()}
-    rule = criterion_named("strict")
     again = [systems_of(corpus, found, corpus.label_set, rule).scores for found in others]
     return TrainingReport(
         settings.unsplit,
@@ -131,6 +136,6 @@ def report_on(
         over_seeds([first, *again]) if again else {},
         1 + len(again),
         choosers,
-        calibrations_of(corpus.documents, training.engine.stacker.decided_, training.engine.names),
+        calibrations_of(corpus.documents, stacker.decided_, members),
         tuple(contradictions(corpus.documents, context=context) for context in _CONTEXTS),
     )

@@ -27,9 +27,8 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling, Unit
 from phistack.ensemble.evaluation.systems import Difference, Systems, counts_of
 from phistack.ensemble.evaluation.tables import Table, gap, share
 from phistack.ensemble.experiments.choosers import difference_facts
-from phistack.ensemble.experiments.parts import STACK, answers_of, plain, system_cell
+from phistack.ensemble.experiments.parts import STACK, CorpusFacts, Origin, answers_of, plain, system_cell
 from phistack.ensemble.experiments.pictures import matrix_picture
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.stacking.folds import held_out_patients, patients_in_several
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
@@ -58,23 +57,10 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class DomainFacts:
-    """One corpus of the matrix: the settings of its engine, and the facts of its training and test notes."""
-
-    settings: EngineSettings
-    training: CorpusFacts
-    test: CorpusFacts
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts for JSON."""
-        settings = {"language": self.settings.features.language, "settings hash": self.settings.digest}
-        return {**settings, "training": self.training.to_dict(), "test": self.test.to_dict()}
-
-
-@dataclass(frozen=True, slots=True)
 class Transfer:
     """The matrix.
 
+    :param domains: name of a corpus -> the settings of its engine, and the facts of its training and test notes.
     :param matrix: system -> trained on -> tested on -> score.
     :param others: system -> trained on -> score on the held-out notes of all other corpora.
     :param pooled: name of a pooled engine -> its training notes.
@@ -82,7 +68,7 @@ class Transfer:
     """
 
     origin: Origin
-    domains: Mapping[str, DomainFacts]
+    domains: Mapping[str, Mapping[str, Any]]
     matrix: Mapping[str, Mapping[str, Mapping[str, Score]]]
     others: Mapping[str, Mapping[str, Score]]
     pooled: Mapping[str, CorpusFacts]
@@ -155,7 +141,6 @@ def transfer(
 
     :param domains: at least two, with the same submodels.
     :param pooled: whether to train on all domains together too, and on all but each one.
-    :param stack: whether to score the stack too, which takes trainings on folds.
     :raises SettingsError: if there are fewer than two domains, or their types cannot be compared or pooled.
     """
     rule = criterion_named(criterion)
@@ -191,12 +176,17 @@ def transfer(
             SCHEMA, rule.name, _PROTOCOL + _POOLED * pooled, domains[0].settings, domains[0].corpus.label_set.name,
             Units.of([patient for of in patients.values() for patient in of], resampling),
         ),
-        {d.name: DomainFacts(d.settings, *map(CorpusFacts.of, parts[d.name])) for d in domains},
+        {domain.name: _facts_of(domain.settings, *parts[domain.name]) for domain in domains},
         {system: {n: {t: tested[t].scores[_name(n, system)] for t in tests} for n in names} for system in found},
         others,
         {domain.name: CorpusFacts.of(domain.corpus) for domain, members in trained if len(members) > 1},
         _gaps(tested, names, list(found)),
     )  # fmt: skip
+
+
+def _facts_of(settings: EngineSettings, training: Corpus, test: Corpus) -> dict[str, Any]:
+    facts = {"training": CorpusFacts.of(training), "test": CorpusFacts.of(test)}
+    return {"language": settings.features.language, "settings hash": settings.digest, **facts}
 
 
 def _pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:

@@ -26,7 +26,7 @@ from phistack.ensemble.evaluation import evaluate as evaluate
 from phistack.ensemble.evaluation.agreement import Agreement as Agreement
 from phistack.ensemble.evaluation.agreement import agree as agree
 from phistack.ensemble.stacking.candidates import Decision as Decision
-from phistack.ensemble.stacking.stacker_settings import StackerSettings as StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings as StackerSettings
 from phistack.ensemble.synthesis import synthesize as synthesize
 from phistack.ensemble.tasks.training import train_bundle as train_bundle
 from phistack.ensemble.training.settings import EngineSettings as EngineSettings

@@ -20,7 +20,7 @@ from phistack.ensemble.experiments.parts import Answers, alone_answers
 from phistack.ensemble.papers.entity_baselines import entity_baselines
 from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.run import Members, PaperRun, is_missing
-from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
+from phistack.ensemble.stacking.candidates import pools_of
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.svm import KernelSettings, SvmSettings
@@ -154,7 +154,9 @@ class PaperPlan:
                 learned = tuple(name for name in row if name != MERGED_RULES)
                 if not learned:
                     rules = MergedRules.of(settings.rule_labels, settings.rules_file, self.settings.features.language)
-                    answers[row] = list(map(chosen_spans, rules.find(proposed.unseen), views))
+                    found = rules.merged(proposed.unseen, [()] * len(proposed.unseen))
+                    notes = zip(found, views, strict=True)
+                    answers[row] = [[decision.in_note(view).span for decision in note] for note, view in notes]
                 elif len(row) == 1:
                     answers[row] = alone_answers(proposed, row[0])
                 else:

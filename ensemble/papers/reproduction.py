@@ -32,9 +32,8 @@ from phistack.ensemble.evaluation.measures import Macro
 from phistack.ensemble.evaluation.systems import mean_figures, mean_table
 from phistack.ensemble.evaluation.tables import Table, escaped
 from phistack.ensemble.experiments.learning_curve import LearningCurve, learning_curve
-from phistack.ensemble.experiments.parts import over_seeds, seeded
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin, over_seeds, seeded
 from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
 from phistack.ensemble.papers.options import DEFAULT, PAPERS, PUBLISHED, PaperOptions
 from phistack.ensemble.papers.plan import STACKING, PaperPlan
 from phistack.ensemble.papers.run import missing_parts

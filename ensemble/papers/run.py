@@ -136,7 +136,9 @@ class PaperRun:
         """All rows on the test notes, by the names of their submodels joined by `+`, for tables of differences."""
         named = {"+".join(row): spans for row, spans in self.answers.items()}
         strict = criterion_named("strict")
-        return systems_of(self.test, named, self.training.label_set, strict, seed=self.settings.seed)
+        return systems_of(
+            self.test, named, self.training.label_set, strict, resampling=Resampling(seed=self.settings.seed)
+        )
 
     def measured(self, row: Members, scope: str, n_folds: int | None = None) -> dict[str, float] | None:
         """Precision, recall and F1 of a row; `None` where there is no such PHI in gold or answer.

@@ -1,6 +1,6 @@
 """The candidates of many notes as arrays, with their rivals and repeats.
 
-    pool = CandidateArrays.of(tables, pools, ("regex", "crf"))
+    pool = CandidateArrays(tables, pools, ("regex", "crf"))
     pool.score["crf"]                               (n_candidates,), the candidates of all notes end to end
     pool.best_rival(pool.score["crf"], "overlap")   the best score of those of the same type that overlap
 
@@ -12,14 +12,12 @@ repeats, which may be many, are only grouped.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from phistack.ensemble.stacking.candidates import Pools
+from phistack.ensemble.stacking.candidates import Pools, Tables
 from phistack.features.arrays import Floats, Integers, Integers32
-from phistack.features.columns.table import FeatureTable
 
 RIVALS: Mapping[str, tuple[bool, bool]] = {
     "other type": (True, False),
@@ -29,64 +27,41 @@ RIVALS: Mapping[str, tuple[bool, bool]] = {
 """Kind of rival -> whether it has the same span and whether it has the same type."""
 
 
-@dataclass(frozen=True, eq=False)
 class CandidateArrays:
-    """Arrays of shape `(n_candidates,)`, except those of tokens.
+    """The candidates of some notes, those of each sorted by span; arrays of shape `(n_candidates,)`, but for tokens.
 
-    :param text: of all notes.
-    :param token_starts: where the tokens of all notes begin in it.
-    :param token_ends: where they end.
-    :param note: the index of the candidate's note.
-    :param start: where the candidate begins in `text`.
-    :param end: where it ends.
-    :param labels: label -> its number.
-    :param label: the number of the candidate's label.
-    :param chosen: source -> 1 where the submodel chose the candidate, otherwise 0.
-    :param score: source -> the submodel's score; 0 where it did not propose the candidate.
-    :param times: how many submodels chose it.
-    :param total_score: the sum of the scores of all submodels.
+    :ivar text: of all notes.
+    :ivar token_starts: where the tokens of all notes begin in it; `token_ends` where they end.
+    :ivar note: the index of the candidate's note.
+    :ivar start: where the candidate begins in `text`; `end` where it ends.
+    :ivar labels: label -> its number.
+    :ivar label: the number of the candidate's label.
+    :ivar chosen: source -> 1 where the submodel chose the candidate, otherwise 0.
+    :ivar score: source -> the submodel's score; 0 where it did not propose the candidate.
+    :ivar times: how many submodels chose it.
+    :ivar mean_score: the mean of the scores of all submodels.
     """
 
-    text: str = field(repr=False)
-    token_starts: Integers = field(repr=False)
-    token_ends: Integers = field(repr=False)
-    note: Integers = field(repr=False)
-    start: Integers = field(repr=False)
-    end: Integers = field(repr=False)
-    labels: Mapping[str, int]
-    label: Integers = field(repr=False)
-    chosen: Mapping[str, Floats] = field(repr=False)
-    score: Mapping[str, Floats] = field(repr=False)
-    times: Floats = field(repr=False)
-    total_score: Floats = field(repr=False)
-
-    @classmethod
-    def of(cls, tables: Sequence[FeatureTable], pools: Pools, sources: Sequence[str]) -> CandidateArrays:
-        """Read the candidates of some notes, those of each sorted by span."""
+    def __init__(self, tables: Tables, pools: Pools, sources: Sequence[str]) -> None:
         texts = [table.document.text for table in tables]
         begins = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1]
-        note = np.repeat(np.arange(len(tables)), _numbers(len(pool) for pool in pools))
         candidates = [candidate for pool in pools for candidate in pool]
-        labels: dict[str, int] = {}
-        label = [labels.setdefault(candidate.span.label, len(labels)) for candidate in candidates]
+        self.text = "\n".join(texts)
+        self.token_starts = _end_to_end([table.offsets[0] for table in tables], begins)
+        self.token_ends = _end_to_end([table.offsets[1] for table in tables], begins)
+        self.note = np.repeat(np.arange(len(tables)), _numbers(len(pool) for pool in pools))
+        self.start = begins[self.note] + _numbers(candidate.span.start for candidate in candidates)
+        self.end = begins[self.note] + _numbers(candidate.span.end for candidate in candidates)
+        self.labels: dict[str, int] = {}
+        self.label = _numbers(self.labels.setdefault(c.span.label, len(self.labels)) for c in candidates)
         votes = [{vote.source: (float(vote.chosen), vote.score) for vote in one.votes} for one in candidates]
         # (n_candidates, n_sources, 2): whether each submodel chose the candidate, and its score.
         rows = [[of_one.get(source, (0.0, 0.0)) for source in sources] for of_one in votes]
         values = np.array(rows, float).reshape(len(candidates), len(sources), 2)
-        return cls(
-            "\n".join(texts),
-            _end_to_end([table.offsets[0] for table in tables], begins),
-            _end_to_end([table.offsets[1] for table in tables], begins),
-            note,
-            begins[note] + _numbers(candidate.span.start for candidate in candidates),
-            begins[note] + _numbers(candidate.span.end for candidate in candidates),
-            labels,
-            _numbers(label),
-            {source: values[:, i, 0] for i, source in enumerate(sources)},
-            {source: values[:, i, 1] for i, source in enumerate(sources)},
-            values[:, :, 0].sum(axis=1),
-            values[:, :, 1].sum(axis=1),
-        )
+        self.chosen = {source: values[:, i, 0] for i, source in enumerate(sources)}
+        self.score = {source: values[:, i, 1] for i, source in enumerate(sources)}
+        self.times: Floats = values[:, :, 0].sum(axis=1)
+        self.mean_score: Floats = values[:, :, 1].sum(axis=1) / len(sources)
 
     def __len__(self) -> int:
         return len(self.note)

@@ -28,11 +28,7 @@ _OVER_AND_OVER = 40
 
 @dataclass(frozen=True, slots=True)
 class PooledCandidate:
-    """A span and label, and every submodel's candidate for exactly that.
-
-    :param span: where and what.
-    :param votes: one candidate a source, in the order of the submodels; never empty.
-    """
+    """A span with its label, and the candidates for exactly that: one a source, in the order of the submodels."""
 
     span: Span
     votes: tuple[Candidate, ...]
@@ -42,18 +38,20 @@ class PooledCandidate:
         return self if view.is_note else PooledCandidate(view.in_note(self.span), _in_note(self.votes, view))
 
 
+Tables = Sequence[FeatureTable]
 CandidatesOf = Mapping[str, Sequence[Sequence[Candidate]]]
 """Submodel -> its candidates for each note."""
 Pools = Sequence[Sequence[PooledCandidate]]
 """For each note the candidates of some submodels together."""
+ByNote = Sequence[Floats]
+"""For each note a number for each of its candidates, such as its probability: `(n_candidates,)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The stacker's judgement of a pooled candidate.
 
-    :param span: where and what.
-    :param probability: that it is PHI of this label, in [0, 1].
+    :param probability: that the span is PHI of its label, in [0, 1].
     :param accepted: whether it is in the result; accepted decisions of a note never overlap.
     :param votes: who proposed it.
     """
@@ -68,6 +66,10 @@ class Decision:
         if view.is_note:
             return self
         return replace(self, span=view.in_note(self.span), votes=_in_note(self.votes, view))
+
+
+Decided = Sequence[Sequence[Decision]]
+"""For each note the decisions on its candidates."""
 
 
 def _in_note(votes: Iterable[Candidate], view: PlainView) -> tuple[Candidate, ...]:
@@ -90,9 +92,7 @@ def pooled(proposals: Iterable[Sequence[Candidate]]) -> list[PooledCandidate]:
     return [PooledCandidate(span, tuple(of_span.values())) for span, of_span in by_span]
 
 
-def pools_of(
-    tables: Sequence[FeatureTable], proposals: CandidatesOf, names: Sequence[str]
-) -> list[list[PooledCandidate]]:
+def pools_of(tables: Tables, proposals: CandidatesOf, names: Sequence[str]) -> list[list[PooledCandidate]]:
     """The candidates of some submodels, in this order, pooled note by note; training and engine judge these.
 
     Repetitions such as a line of dashes, which sequence models label without end, are left out.
@@ -111,10 +111,7 @@ def is_repetition(text: str) -> bool:
 
 
 def chosen_spans(candidates: Iterable[Candidate], view: PlainView) -> list[Span]:
-    """The spans that a submodel chose, in the note as it was written.
-
-    :param view: the plain view of the note; the candidates are spans of it.
-    """
+    """The spans that a submodel chose, in the note as it was written; the candidates are spans of its plain view."""
     return sorted({view.in_note(candidate.span) for candidate in candidates if candidate.chosen})
 
 

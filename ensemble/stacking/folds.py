@@ -1,8 +1,7 @@
 """Parts of a corpus, split by patient or by larger groups that must stay together.
 
     corpus = grouped_by(corpus, "_t([0-9]+)")     notes of one template stay together, by their names
-    for held_out in training_folds(documents, n_folds=5, seed=0):
-        ...                                     indices of the documents of one part
+    training_folds(documents, n_folds=5, seed=0)        for each of five parts the indices of its documents
     training, held_out = held_out_patients(corpus, seed=0)      four fifths of the patients, and the others
 
 Out-of-fold prediction: the models that predict a note never saw its patient (Wolpert 1992).
@@ -30,8 +29,8 @@ _LOG = logging.getLogger("phistack")
 def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
     """The corpus with groups of notes that no fold separates: those with the same match of a pattern in their names.
 
-    The match is what the pattern's groups match, or the whole match if it has none. Patients are not split either: two
-    groups with notes of one patient become one. A note without a match stays with its patient.
+    The match is what the pattern's groups match, or the whole match if it has none. Two groups with notes of one
+    patient become one. A note without a match stays with its patient.
 
     :param pattern: a regular expression, searched for anywhere in the name (id). Without one, or if the notes are
         grouped already, the corpus is returned as it is.
@@ -67,12 +66,10 @@ def _root(joined: Mapping[str, str], name: str) -> str:
 
 
 def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """As `group_folds`, with a warning and fewer folds if there are fewer patients.
-
-    :raises TrainingError: if there is only one patient.
-    """
+    """As `at_most_folds`, with a warning if there are fewer patients; :raises TrainingError: if there is only one."""
     n_patients = len({document.unsplit for document in documents})
-    if n_patients == 1 and any(document.fold_group for document in documents):
+    is_grouped = any(document.fold_group for document in documents)
+    if n_patients == 1 and is_grouped:
         raise TrainingError(
             f"all {len(documents)} notes of the corpus are in one group by the pattern of --group-by, so there are "
             "none of another to check the engine on; add notes, or give a pattern that distinguishes them"
@@ -84,14 +81,9 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
             "110-02.xml"
         )
     if 1 < n_patients < n_folds:
-        what = "groups" if any(document.fold_group for document in documents) else "patients"
+        what = "groups" if is_grouped else "patients"
         _LOG.warning("the corpus has %d %s only, so there are %d folds, not %d", n_patients, what, n_patients, n_folds)
     return at_most_folds(documents, n_folds=n_folds, seed=seed)
-
-
-def at_most_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """As `group_folds`, with fewer parts if there are fewer patients or groups."""
-    return group_folds(documents, n_folds=min(n_folds, len({document.unsplit for document in documents})), seed=seed)
 
 
 def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
@@ -113,21 +105,23 @@ def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
         )
 
 
-def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
+def at_most_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
     """Split documents by patient or group into parts with about the same number of PHI.
 
     Patients are assigned in order of size, each to the part with the least PHI so far; the seed breaks ties.
 
+    :param n_folds: the number of parts; if there are fewer patients or groups, their number.
     :returns: the documents' indices, a sorted list a part.
-    :raises TrainingError: if there are fewer patients than parts.
+    :raises TrainingError: if there is only one patient.
     """
     members: defaultdict[str, list[int]] = defaultdict(list)
     for i, document in enumerate(documents):
         members[document.unsplit].append(i)
-    if n_folds < 2 or len(members) < n_folds:
+    n_folds = min(n_folds, len(members))
+    if n_folds < 2:
         raise TrainingError(
             f"the corpus has {len(members)} patients, which cannot be split into {n_folds} folds; "
-            "add notes of other patients, or give a smaller number, at least 2, with --folds"
+            "add notes of other patients, or give a number of at least 2 with --folds"
         )
     names = np.random.default_rng(seed).permutation(sorted(members)).tolist()
     sizes = {name: sum(1 + len(documents[i].spans) for i in members[name]) for name in names}
@@ -138,11 +132,6 @@ def group_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -
         folds[lightest].extend(members[name])
         loads[lightest] += sizes[name]
     return [sorted(fold) for fold in folds]
-
-
-def labels_in_one_fold(documents: Sequence[Document], folds: Sequence[Sequence[int]]) -> list[str]:
-    """The labels that only one fold has, so that the models trained on the others cannot know them."""
-    return labels_in_one_part([documents[i] for i in fold] for fold in folds)
 
 
 def labels_in_one_part(parts: Iterable[Iterable[Document]]) -> list[str]:

@@ -1,9 +1,8 @@
 """Rules for rare formulaic types, whose spans are merged after the SVM, as Liu 2017 does on N-GRID (section 3.6).
 
-    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")    the shipped patterns for these labels
-    rules.merged(tables, decisions)                         the decisions, with the matches of the rules
-
+    rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")         the shipped patterns for these labels
     rules = MergedRules.structured(("PATIENT", "DATE"), "en")    those for HL7, JSON, XML, key=value and DICOM
+    rules.merged(tables, decisions)                              the decisions, with the matches of the rules
 
 Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few notes to learn from
 have structured text, and its keys say what a value is. A match is accepted if it overlaps no accepted span; of
@@ -18,8 +17,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
-from phistack.ensemble.stacking.candidates import Decision
-from phistack.features.columns.table import FeatureTable
+from phistack.ensemble.stacking.candidates import Decision, Tables
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
@@ -47,7 +45,6 @@ class MergedRules:
     """Patterns that add to what the stacker accepts.
 
     :param patterns: each with one label, that of `ANY_SET`.
-    :param language: of the notes, as an ISO 639-1 code, for validators.
     """
 
     patterns: tuple[Pattern, ...] = field(repr=False)
@@ -82,11 +79,7 @@ class MergedRules:
     def _scanner(self) -> Scanner:
         return Scanner(self.patterns)
 
-    def find(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """The matches in each note, without overlap, in order."""
-        return [sorted(_apart(found), key=lambda candidate: candidate.span) for found in self._matches(tables)]
-
-    def _matches(self, tables: Sequence[FeatureTable]) -> list[dict[Span, str]]:
+    def _matches(self, tables: Tables) -> list[dict[Span, str]]:
         """In each note the spans of the matches, with the names of their patterns."""
         hits: list[dict[Span, str]] = [{} for _ in tables]
         for note, number, start, end in self._scanner.find([table.document.text for table in tables], self.language):
@@ -94,14 +87,16 @@ class MergedRules:
             hits[note].setdefault(Span(start, end, pattern.labels[ANY_SET]), pattern.name)
         return hits
 
-    def merged(
-        self, tables: Sequence[FeatureTable], decisions: Iterable[Sequence[Decision]]
-    ) -> Iterator[list[Decision]]:
+    def merged(self, tables: Tables, decisions: Iterable[Sequence[Decision]]) -> Iterator[list[Decision]]:
         """The decisions on each note with the matches that overlap no accepted span, sorted by span."""
         for matches, of_note in zip(self._matches(tables), decisions, strict=True):
             taken = [decision.span for decision in of_note if decision.accepted]
-            free = {span: name for span, name in matches.items() if not any(map(span.overlaps, taken))}
-            new = [Decision(c.span, 1.0, True, (c,)) for c in _apart(free)]
+            new = []
+            for span in sorted(matches, key=lambda span: (span.start - span.end, span)):
+                if not any(map(span.overlaps, taken)):
+                    taken.append(span)
+                    vote = Candidate(span, MERGED_RULES, evidence=matches[span])
+                    new.append(Decision(span, 1.0, True, (vote,)))
             yield sorted([*of_note, *new], key=lambda decision: decision.span)
 
     def save(self, folder: Path) -> None:
@@ -119,11 +114,3 @@ def _label_in(pattern: Pattern, labels: Sequence[str]) -> str:
     """The first of the labels that a pattern declares, or has by the mappings between label sets."""
     declared = (*pattern.labels.values(), *map(pattern.label_in, LabelSet.names()))
     return next((label for label in declared if label in labels), "")
-
-
-def _apart(hits: dict[Span, str]) -> Iterator[Candidate]:
-    taken: list[Span] = []
-    for span in sorted(hits, key=lambda span: (span.start - span.end, span)):
-        if not any(map(span.overlaps, taken)):
-            taken.append(span)
-            yield Candidate(span, MERGED_RULES, evidence=hits[span])

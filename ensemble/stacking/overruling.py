@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -41,10 +41,7 @@ CERTAIN = frozenset((KNOWN,))
 class Overruling:
     """Lists and patterns of a user.
 
-    :param always: phrases that are always PHI.
     :param never: phrases that are never PHI, except spans of a source in `CERTAIN`.
-    :param patterns: whose matches are always PHI.
-    :param language: of the notes, as an ISO 639-1 code, for the validators of patterns.
     :raises SettingsError: if the same phrase is in both lists.
     """
 
@@ -54,14 +51,13 @@ class Overruling:
     language: str = ""
 
     def __post_init__(self) -> None:
-        lines = {phrase.key: phrase for phrase in self.always.phrases}
+        always = {phrase.key: phrase for phrase in self.always.phrases}
         for phrase in self.never.phrases:
-            other = lines.get(phrase.key)
-            if other is not None:
-                places = (f"line {one.line}, column {one.column} of" for one in (other, phrase))
+            if (other := always.get(phrase.key)) is not None:
                 raise SettingsError(
-                    f"the lists contradict each other: {next(places)} {self.always.path} and {next(places)} "
-                    f"{self.never.path} are the same phrase; take one of them out"
+                    f"the lists contradict each other: line {other.line}, column {other.column} of {self.always.path} "
+                    f"and line {phrase.line}, column {phrase.column} of {self.never.path} are the same phrase; "
+                    "take one of them out"
                 )
 
     def __bool__(self) -> bool:
@@ -88,12 +84,14 @@ class Overruling:
         return {p.label for p in self.always.phrases} | {pattern.labels[ANY_SET] for pattern in self.patterns}
 
     def applied(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
-        """The decisions on a note with those of lists and patterns, all on spans of the note as it was written.
-
-        :param note: the text of the note as it was written.
-        """
+        """The decisions on a note with those of lists and patterns, all on spans of the note as it was written."""
         text = view.document.text
-        decisions = _added(decisions, _votes(view, PATTERNS, self._of_patterns(text)))
+        of_patterns = (
+            Hit(start, end, pattern.labels[ANY_SET], pattern.name)
+            for pattern in self.patterns
+            for start, end in pattern.find(text, self.language)
+        )
+        decisions = _added(decisions, _votes(view, PATTERNS, of_patterns))
         decisions = self._without_never(view, note, decisions)
         return _added(decisions, _votes(view, ALWAYS, self.always.find(text, self.language)))
 
@@ -101,11 +99,6 @@ class Overruling:
         """The spans that are not wholly a phrase of the `never` list."""
         kept = self._without_never(view, note, [Decision(span, 1.0, True, ()) for span in spans])
         return tuple(decision.span for decision in kept if decision.accepted)
-
-    def _of_patterns(self, text: str) -> Iterator[Hit]:
-        for pattern in self.patterns:
-            for start, end in pattern.find(text, self.language):
-                yield Hit(start, end, pattern.labels[ANY_SET], pattern.name)
 
     def _without_never(self, view: PlainView, note: str, decisions: Sequence[Decision]) -> list[Decision]:
         if not (self.never.phrases and any(decision.accepted for decision in decisions)):

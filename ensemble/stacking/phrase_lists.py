@@ -51,9 +51,8 @@ _REGEX = re.compile(r"/(.+)/([imsx]*)")
 
 
 class Hit(NamedTuple):
-    """A match of a list or a pattern in a text.
+    """A match of a list or a pattern in a text; without a label, for any.
 
-    :param label: empty for any.
     :param evidence: the line of the list or the name of the pattern; never text of a note.
     """
 
@@ -67,11 +66,9 @@ class Hit(NamedTuple):
 class Phrase:
     """One line of a list.
 
-    :param line: its number.
     :param column: where the phrase begins, from 1.
     :param label: empty for any.
     :param words: its words and marks in order; empty for a regular expression.
-    :param pattern: the regular expression; `None` for words.
     """
 
     line: int
@@ -92,7 +89,6 @@ class PhraseList:
 
     :param kind: `ALWAYS`, which ignores case and accents, or `NEVER`.
     :param phrases: in the order of the file.
-    :param path: of the file, for messages.
     :param text: of the file, for its digest.
     """
 
@@ -143,7 +139,6 @@ def _as_read(word: str, kind: str) -> str:
 def read_list(path: Path | None, kind: str) -> PhraseList:
     """The list in a file; empty for `None`.
 
-    :param kind: `ALWAYS` or `NEVER`.
     :raises SettingsError: with line and column, if it cannot be used.
     """
     if path is None:
@@ -166,9 +161,9 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = content[: error.start].rpartition(b"\n")
-        line, column = content.count(b"\n", 0, error.start) + 1, len(before[2].decode("utf-8-sig")) + 1
-    raise SettingsError(f"line {line}, column {column}: it is not UTF-8; save it as UTF-8")
+        before = content[: error.start].rpartition(b"\n")[2].decode("utf-8-sig")
+        line = content.count(b"\n", 0, error.start) + 1
+    raise _wrong(line, len(before) + 1, "it is not UTF-8; save it as UTF-8")
 
 
 def _phrases(text: str, kind: str, path: Path) -> Iterator[Phrase]:
@@ -187,24 +182,22 @@ def _phrases(text: str, kind: str, path: Path) -> Iterator[Phrase]:
 
 def _phrase(line: int, column: int, label: str, entry: str, path: Path) -> Phrase:
     if entry.startswith("/"):
-        return Phrase(line, column, label, pattern=_pattern(line, column, entry, path))
+        form = _REGEX.fullmatch(entry)
+        if form is None or not form[1].strip():
+            reason = "write a regular expression between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i"
+            raise _wrong(line, column, reason)
+        try:
+            LimitedRegex(form[1], form[2], "what the slashes enclose").try_out()
+        except SettingsError as error:
+            raise _wrong(line, column, str(error)) from None
+        pattern = Pattern(f"in line {line} of {path}", form[1], {ANY_SET: ANY_SET}, form[2])
+        return Phrase(line, column, label, pattern=pattern)
     words = tuple(_PIECE.findall(plain_text(entry)))
     if not any(character.isalnum() for word in words for character in word):
         raise _wrong(line, column, "the phrase is empty: it has no letter or digit")
     if len(words) > _MOST_WORDS:
         raise _wrong(line, column, f"the phrase has more than {_MOST_WORDS} words and marks; write a shorter one")
     return Phrase(line, column, label, words)
-
-
-def _pattern(line: int, column: int, entry: str, path: Path) -> Pattern:
-    form = _REGEX.fullmatch(entry)
-    if form is None or not form[1].strip():
-        raise _wrong(line, column, "write a regular expression between two slashes, as in /WD-\\d{4}/ or /wd-\\d+/i")
-    try:
-        LimitedRegex(form[1], form[2], "what the slashes enclose").try_out()
-    except SettingsError as error:
-        raise _wrong(line, column, str(error)) from None
-    return Pattern(f"in line {line} of {path}", form[1], {ANY_SET: ANY_SET}, form[2])
 
 
 def _wrong(line: int, column: int, reason: str) -> SettingsError:

@@ -1,32 +1,31 @@
 """The stacking SVM: which of the submodels' candidates are PHI.
 
-    stacker = Stacker(StackerSettings())
-    stacker.fit(tables, pools)              pools: candidates that every submodel proposed out of fold
-    stacker.decide_all(tables, pools)       a Decision for each candidate; the accepted ones never overlap
+    stacker = Stacker(StackerSettings(beta=2.0))        recall counts twice as much as precision for the threshold
+    stacker.fit(tables, pools, sources=names)           pools: candidates that every submodel proposed out of fold
+    stacker.decide_all(tables, pools)                   a Decision for each candidate; accepted ones never overlap
 
 A binary SVM judges each candidate from named features (Zhao 2020; Liu 2017; Kim and Riloff 2015): a linear one from
-log-odds, unless the settings name another. Its margin is calibrated to a probability by a curve fitted on out-of-fold
-margins. The accepted set is the one without overlap that has the largest sum of probabilities above the threshold,
-which is that of the best expected strict F1. Of several kernel settings, grouped cross-validation over the candidates
-chooses the one with the best strict F1.
+log-odds, unless the settings name another. Its margin is calibrated to a probability. The accepted set is the one
+without overlap that has the largest sum of probabilities above the threshold. Of several kernel settings, grouped
+cross-validation over the candidates chooses the one with the best strict F1.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.calibration_curve import calibrated, calibration_curve
-from phistack.ensemble.stacking.candidates import Decision, PooledCandidate, Pools, decided, which_are_phi
+from phistack.ensemble.stacking.candidates import ByNote, Decided, Decision, Pools, Tables, decided, which_are_phi
+from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
-from phistack.ensemble.stacking.meta_features import MetaFeatures, log_odds
+from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures, log_odds
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms
 from phistack.ensemble.stacking.svm import (
     KERNELS,
@@ -38,9 +37,15 @@ from phistack.ensemble.stacking.svm import (
     machines_out_of_fold,
     margins_of,
 )
-from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES, best_threshold, recall_choices
+from phistack.ensemble.stacking.thresholds import (
+    BALANCED,
+    CHOICES,
+    best_threshold,
+    calibrated,
+    calibration_curve,
+    recall_choices,
+)
 from phistack.features.arrays import Floats
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError, TrainingError, no_such
 
@@ -52,18 +57,59 @@ _CERTAIN = (50.0, 0.0)
 """The curve of a stacker of one submodel: only what that submodel chose is PHI."""
 
 
+@dataclass(frozen=True, slots=True)
+class StackerSettings:
+    """How the stacker is trained.
+
+    :param features: one of `ensemble.stacking.meta_features.FEATURE_SETS`.
+    :param kernel: a name in `ensemble.stacking.svm.KERNELS`.
+    :param folds: parts of its own cross-validation.
+    :param weigh_forms: whether a surface form that is new for its label makes a candidate less probable; see
+        `ensemble.stacking.surface_forms`.
+    :param seek_again: whether to search for repeats of accepted mentions, in the note and in the patient's other notes.
+    :param beta: weight of recall against precision where the threshold is chosen.
+    :param rule_labels: labels that are not learned, because rules find them; see `ensemble.stacking.merged_rules`.
+    :param structured_text: whether shipped patterns add to the stack what they find in structured text (HL7, JSON, XML,
+        `key=value`, DICOM).
+    :param rules_file: path of a user's patterns for these labels, added to the shipped ones.
+    :param lean_on: the submodels that learned from other notes, such as an engine; `EngineSettings` fills it in. The
+        fewer mentions the training notes have, the more the stacker believes them.
+    :param alone: whether to accept the choices of the engine's only submodel as they are, without an SVM.
+    """
+
+    features: str = "log-odds"
+    kernel: str = "linear"
+    folds: int = 5
+    weigh_forms: bool = True
+    seek_again: bool = True
+    beta: float = 1.0
+    rule_labels: tuple[str, ...] = ()
+    rules_file: str = ""
+    structured_text: bool = True
+    alone: bool = False
+    lean_on: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rule_labels", tuple(self.rule_labels))
+        if self.rules_file and not self.rule_labels:
+            raise SettingsError("rules_file has no effect without rule_labels; name the labels that its patterns find")
+        if not 0.1 <= self.beta <= 10:
+            raise SettingsError(f"the stacker's setting beta must lie between 0.1 and 10, not {self.beta}")
+        if self.features not in FEATURE_SETS:
+            raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
+        if self.kernel not in KERNELS:
+            raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
+
+
 class Stacker:
     """Judges candidates and chooses among them.
 
     Learned by `fit`: `features_`, `svm_`, `kernel_` (the chosen settings), `calibration_` (its curve), `threshold_`,
-    `choices_` (thresholds for more recall or precision; see `recalling`), `trust_` (the weight of the machine
-    beside `lean_on`), `figures_` (strict F1 in its own
-    cross-validation, for each setting tried), `forms_`, `repeats_` and `rules_` (`None` where the settings leave them
-    out) and, not saved, `decided_` (the out-of-fold decisions on each training note as it was written, with repeats and
-    rules), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (one for each fold, which never saw its
-    patients).
-
-    :param settings: how it is trained.
+    `choices_` (thresholds for more recall or precision; see `recalling`), `trust_` (the weight of the machine beside
+    `lean_on`), `figures_` (strict F1 out of fold for each setting tried), `forms_`, `repeats_`, `rules_` (`None` where
+    the settings leave them out). Not saved: `decided_` (the out-of-fold decisions on each training note as it was
+    written, with repeats and rules), `out_of_fold_` (the spans accepted there), `folds_` and `machines_` (one for each
+    fold, which never saw its patients).
     """
 
     def __init__(self, settings: StackerSettings | None = None) -> None:
@@ -81,7 +127,7 @@ class Stacker:
 
     def fit(
         self,
-        tables: Sequence[FeatureTable],
+        tables: Tables,
         pools: Pools,
         *,
         sources: tuple[str, ...],
@@ -91,15 +137,11 @@ class Stacker:
     ) -> Stacker:
         """Learn from candidates that were proposed out of fold.
 
-        :param tables: the annotated notes.
         :param pools: for each note, the pooled candidates of submodels that never saw its patient.
-        :param sources: the names of all submodels.
         :param kernels: to choose from; by default those of the settings.
         :param counts: of the notes' words, if they are already known.
         :raises TrainingError: if no submodel proposed anything.
         """
-        from phistack.ensemble.stacking.folds import at_most_folds
-
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
@@ -119,11 +161,10 @@ class Stacker:
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in () if self.settings.alone else kernels or KERNELS[self.settings.kernel]:
-            machines = list(machines_out_of_fold(rows, is_phi, folds, kernel, extremes))
+            machines = machines_out_of_fold(rows, is_phi, folds, kernel, extremes)
             margins = margins_of(machines, rows, folds)
             calibration = calibration_curve(np.concatenate(margins), np.concatenate(is_phi))
-            probabilities = [calibrated(margin, calibration) for margin in margins]
-            probabilities = self._leaning(pools, probabilities)
+            probabilities = self._leaning(pools, [calibrated(margin, calibration) for margin in margins])
             threshold, f1 = best_threshold(pools, probabilities, gold, self.settings.beta)
             self.figures_[str(kernel)] = f1
             _LOG.info("stacker: %s: out-of-fold F1 %.4f", kernel, f1)
@@ -166,7 +207,7 @@ class Stacker:
         stacker.threshold_ = self.choices_[choice]["threshold"]
         return stacker
 
-    def decide_all(self, tables: Sequence[FeatureTable], pools: Pools) -> Iterator[list[Decision]]:
+    def decide_all(self, tables: Tables, pools: Pools) -> Iterator[list[Decision]]:
         """Decide on the candidates of many notes, in order of their spans, with repeated mentions and rules.
 
         Accepted mentions are also searched for in the patient's notes right before and after.
@@ -175,7 +216,7 @@ class Stacker:
         yield from self.with_rules(tables, self.with_repeats(tables, decisions))
 
     def probabilities(
-        self, tables: Sequence[FeatureTable], pools: Pools, asked: Sequence[NDArray[np.bool_]] | None = None
+        self, tables: Tables, pools: Pools, asked: Sequence[NDArray[np.bool_]] | None = None
     ) -> list[Floats]:
         """For each note the probability of each candidate, of shape `(n_candidates,)`.
 
@@ -191,9 +232,7 @@ class Stacker:
         by_note = np.split(probabilities, np.cumsum([len(pool) for pool in pools])[:-1])
         return self._weighed(tables, pools, self._leaning(pools, by_note))
 
-    def chosen(
-        self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
-    ) -> list[list[Decision]]:
+    def chosen(self, pools: Pools, probabilities: ByNote, thresholds: ByNote | None = None) -> list[list[Decision]]:
         """Decisions from probabilities alone.
 
         :param thresholds: for each note that of each candidate; by default that of this stacker.
@@ -201,31 +240,25 @@ class Stacker:
         limits = [self.threshold_] * len(pools) if thresholds is None else thresholds
         return list(map(decided, pools, probabilities, limits))
 
-    def with_repeats(
-        self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
-    ) -> list[list[Decision]]:
+    def with_repeats(self, tables: Tables, decisions: Decided) -> list[list[Decision]]:
         """The decisions with those on repeated mentions of accepted spans."""
         return [*map(list, decisions)] if self.repeats_ is None else self.repeats_.extended(tables, decisions)
 
-    def with_rules(
-        self, tables: Sequence[FeatureTable], decisions: Sequence[Sequence[Decision]]
-    ) -> list[list[Decision]]:
+    def with_rules(self, tables: Tables, decisions: Decided) -> list[list[Decision]]:
         """The decisions with the spans of rules where nothing is accepted."""
-        every = [self.rules_] if self.rules_ is not None else []
+        if self.rules_ is not None:
+            decisions = list(self.rules_.merged(tables, decisions))
         if self.settings.structured_text:
-            every.append(MergedRules.structured(self.features_.labels, self.features_.language))
-        for rules in every:
+            rules = MergedRules.structured(self.features_.labels, self.features_.language)
             decisions = list(rules.merged(tables, decisions))
         return [*map(list, decisions)]
 
-    def accepted(
-        self, pools: Pools, probabilities: Sequence[Floats], thresholds: Sequence[Floats] | None = None
-    ) -> list[set[Span]]:
+    def accepted(self, pools: Pools, probabilities: ByNote, thresholds: ByNote | None = None) -> list[set[Span]]:
         """The spans that `chosen` accepts."""
         chosen = self.chosen(pools, probabilities, thresholds)
         return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
-    def judged_out_of_fold(self, tables: Sequence[FeatureTable], pools: Pools) -> list[Floats]:
+    def judged_out_of_fold(self, tables: Tables, pools: Pools) -> list[Floats]:
         """As `probabilities`, of candidates of the training notes, by machines that never saw the patient.
 
         :param tables: the training notes, in the order of `fit`.
@@ -234,24 +267,30 @@ class Stacker:
         found = [calibrated(of_note, self.calibration_) for of_note in margins]
         return self._weighed(tables, pools, self._leaning(pools, found), in_training=True)
 
-    def _leaning(self, pools: Pools, found: Sequence[Floats]) -> list[Floats]:
+    def _leaning(self, pools: Pools, found: ByNote) -> list[Floats]:
         """The probabilities, drawn towards those of the submodels of `lean_on` that propose the candidate.
 
         The odds are a weighted geometric mean: the prior counts as `_EVEN` mentions, the machine as those that it saw.
         """
         on = {*self.settings.lean_on} & {*self.features_.sources}
-        return [self._drawn(pool, p, on) if on else p for pool, p in zip(pools, found, strict=True)]
+        if not on:
+            return list(found)
+        leaning = []
+        for pool, machine in zip(pools, found, strict=True):
+            prior = np.array([max((v.score for v in c.votes if v.source in on), default=0.0) for c in pool])
+            odds = self.trust_ * log_odds(machine, _SUREST) + (1 - self.trust_) * log_odds(prior, _SUREST)
+            leaning.append(np.where(prior > 0, 1 / (1 + np.exp(-odds)), machine))
+        return leaning
 
-    def _drawn(self, pool: Sequence[PooledCandidate], found: Floats, on: Collection[str]) -> Floats:
-        prior = np.array([max((v.score for v in c.votes if v.source in on), default=0.0) for c in pool])
-        odds = self.trust_ * log_odds(found, _SUREST) + (1 - self.trust_) * log_odds(prior, _SUREST)
-        return np.where(prior > 0, 1 / (1 + np.exp(-odds)), found)
-
-    def _weighed(
-        self, tables: Sequence[FeatureTable], pools: Pools, found: Sequence[Floats], *, in_training: bool = False
-    ) -> list[Floats]:
+    def _weighed(self, tables: Tables, pools: Pools, found: ByNote, *, in_training: bool = False) -> list[Floats]:
         """The probabilities of each note's candidates, lower where their label never had their surface form."""
         if self.forms_ is None:
             return list(found)
-        patients = [table.document.group if in_training else "" for table in tables]
-        return list(map(self.forms_.weighed_pool, tables, pools, found, patients))
+        weighed = []
+        for table, pool, probabilities in zip(tables, pools, found, strict=True):
+            text, patient = table.document.text, table.document.group if in_training else ""
+            pairs = zip((candidate.span for candidate in pool), probabilities.tolist(), strict=True)
+            weighed.append(
+                np.array([self.forms_.weighed(text[s.start : s.end], s.label, p, patient) for s, p in pairs])
+            )
+        return weighed

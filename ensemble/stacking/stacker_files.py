@@ -12,23 +12,20 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from phistack.ensemble.stacking.calibration_curve import Curve
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import MetaFeatures
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
 from phistack.ensemble.stacking.svm import svm_from_arrays, svm_settings
+from phistack.ensemble.stacking.thresholds import Curve
 from phistack.features.errors import BundleError
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 
 
 class _StackerState(TypedDict):
-    """What `stacker.json` holds."""
-
     settings: StackerSettings
     sources: list[str]
     labels: list[str]

@@ -2,7 +2,6 @@
 
     subsets_of(("regex", "tbed", "crf"))      ("regex",), ("tbed",), ("crf",), ("regex", "tbed"), ... all three
     subset_name(("regex", "tbed"))            "regex+tbed", as tables and bundles write it
-    fit_subset_stackers(stacker, ...)         a stacker for each subset but the whole
 
 A stacker needs the candidates of all submodels that it was trained over. So a training also fits one for every subset,
 with the kernel that was best for all submodels; then `--submodels` can leave some out of any bundle.
@@ -13,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from phistack.ensemble.stacking.candidates import CandidatesOf, pools_of
+from phistack.ensemble.stacking.candidates import CandidatesOf, Tables, pools_of
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.tools.progress import progress
-from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import BundleError, SettingsError, did_you_mean
 
 Subset = tuple[str, ...]
@@ -54,17 +52,10 @@ def no_stacker(subset: Subset) -> BundleError:
 
 
 def fit_subset_stackers(
-    stacker: Stacker,
-    tables: Sequence[FeatureTable],
-    out_of_fold: CandidatesOf,
-    *,
-    seed: int,
-    weight: float = 1.0,
+    stacker: Stacker, tables: Tables, out_of_fold: CandidatesOf, *, seed: int, weight: float = 1.0
 ) -> dict[Subset, Stacker]:
     """Train a stacker for every subset but the whole, with the kernel that was chosen for the whole.
 
-    :param stacker: the one over all submodels.
-    :param tables: the annotated notes.
     :param out_of_fold: submodel -> its out-of-fold candidates for each note.
     :param weight: of this step in the progress of the training.
     :returns: the stackers by subset; subsets without any candidate are left out.

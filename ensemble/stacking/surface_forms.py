@@ -1,7 +1,6 @@
 """The surface forms of each label's mentions, and how unlikely a form that a label never had makes a candidate.
 
 surface_form("bxq32")                       "letters digits"
-forms = SurfaceForms.of(tables, wrong)      the forms of all labels, with the patients in whose notes they are
 forms.weighed("81", "USERNAME", 0.5)        0.1: no user name of 24 was a number
 
 With few notes the submodels learn rules that are right by chance. If the mentions of a label repeat the same surface
@@ -17,27 +16,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypedDict
 
-import numpy as np
-
-from phistack.ensemble.stacking.candidates import PooledCandidate
-from phistack.features.arrays import Floats
-from phistack.features.columns.table import FeatureTable
+from phistack.ensemble.stacking.candidates import Tables
 from phistack.features.documents import Span
 from phistack.features.letters import ByCharacter
 
 _KINDS = {"a": "letters", "0": "digits", " ": "blanks", ".": "others"}
-"""Kinds of characters, by the character that represents each kind."""
+"""Character -> the kind of characters that it represents."""
 
 _WEIGHT = 4
 """With so many candidates, a label's own rate has the same weight as the rate of all labels."""
 
 
-def _kind(c: str) -> str:
-    """The kind of a character, as one of `_KINDS`."""
-    return "a" if c.isalpha() else "0" if c.isdigit() else " " if c.isspace() else "."
-
-
-_KIND_OF = ByCharacter(_kind)
+_KIND_OF = ByCharacter(lambda c: "a" if c.isalpha() else "0" if c.isdigit() else " " if c.isspace() else ".")
 
 
 @lru_cache(maxsize=65536)
@@ -66,7 +56,7 @@ class SurfaceForms:
     ratios: Mapping[str, float] = field(repr=False)
 
     @classmethod
-    def of(cls, tables: Sequence[FeatureTable], wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
+    def of(cls, tables: Tables, wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
         """Learn from annotated notes.
 
         :param wrong: for each note the out-of-fold candidates that are not PHI.
@@ -86,7 +76,11 @@ class SurfaceForms:
         everywhere = [new for of_label in news.values() for new in of_label]
         share = (sum(everywhere) + 1) / (len(everywhere) + 2)
         shares = {label: (sum(of) + _WEIGHT * share) / (len(of) + _WEIGHT) for label, of in news.items()}
-        ratios = {label: min(1.0, _probability_of_new(of) / shares[label]) for label, of in patients.items()}
+        ratios = {}
+        for label, of in patients.items():
+            seen_once = sum(len(groups) == 1 for groups in of.values())
+            probability_of_new = (seen_once + 1) / (sum(map(len, of.values())) + 1)
+            ratios[label] = min(1.0, probability_of_new / shares[label])
         return cls(patients, ratios)
 
     def is_new(self, text: str, label: str, patient: str = "") -> bool:
@@ -103,14 +97,6 @@ class SurfaceForms:
         odds = probability * self.ratios.get(label, 1.0)
         return odds / (odds + (1.0 - probability))
 
-    def weighed_pool(
-        self, table: FeatureTable, pool: Sequence[PooledCandidate], probabilities: Floats, patient: str = ""
-    ) -> Floats:
-        """`weighed` for the candidates of a note, of shape `(n_candidates,)`."""
-        texts = (table.document.text[c.span.start : c.span.end] for c in pool)
-        rows = zip(texts, pool, probabilities.tolist(), strict=True)
-        return np.array([self.weighed(text, c.span.label, probability, patient) for text, c, probability in rows])
-
     def to_dict(self) -> SurfaceFormsState:
         """JSON-ready, without text and patients; read again by `from_dict`."""
         return {"known": {label: sorted(of) for label, of in self.patients.items()}, "ratios": dict(self.ratios)}
@@ -123,9 +109,3 @@ class SurfaceForms:
         someone = frozenset({"*"})
         known = {label: dict.fromkeys(forms, someone) for label, forms in state["known"].items()}
         return cls(known, state["ratios"])
-
-
-def _probability_of_new(of: Mapping[str, frozenset[str]]) -> float:
-    """The probability that the next mention of a label, in another patient's note, has a new form."""
-    seen_once = sum(len(patients) == 1 for patients in of.values())
-    return (seen_once + 1) / (sum(map(len, of.values())) + 1)

@@ -1,7 +1,6 @@
 """The support vector machines of the stacker, as plain arrays.
 
-    machine = fit_svm(rows, is_phi, LinearSettings(c=0.1))          a LinearSVM
-    machine = fit_svm(rows, is_phi, KernelSettings(0.009, 1, 1))    a KernelSVM
+    machine = fit_svm(rows, is_phi, LinearSettings(c=0.1))          a LinearSVM; with KernelSettings a KernelSVM
     machine.margins(other_rows)                                     (n_rows,); positive is PHI
     machine.arrays()                                                what a bundle stores; no pickle
 
@@ -11,7 +10,7 @@ kernel (Chang and Lin 2011). Its own models are saved by pickle, which can run a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -34,10 +33,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings:
-    """What a linear SVM is trained with.
-
-    :param c: the penalty of an error.
-    """
+    """What a linear SVM is trained with; :param c: the penalty of an error."""
 
     c: float
 
@@ -90,25 +86,12 @@ class LinearSVM:
     :param mean: of the features, `(n_features,)`.
     :param scale: their standard deviation, at least `_LEAST_SCALE`, `(n_features,)`.
     :param weights: of the standardised features, `(n_features,)`.
-    :param intercept: added to every decision.
     """
 
     mean: Floats = field(repr=False)
     scale: Floats = field(repr=False)
     weights: Floats = field(repr=False)
     intercept: float
-
-    @classmethod
-    def fit(cls, rows: Floats, is_phi: NDArray[np.bool_], *, c: float) -> Self:
-        """Train; with one class only, predict that class, and PHI without any candidates; parameters as `fit_svm`."""
-        from sklearn.svm import LinearSVC
-
-        if is_phi.all() or not is_phi.any():
-            return cls.of_weights(np.zeros(rows.shape[1]), -1.0 if len(is_phi) and not is_phi.any() else 1.0)
-        mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), _LEAST_SCALE)
-        svc = LinearSVC(C=c, dual=False, intercept_scaling=_INTERCEPT_SCALING, max_iter=10_000)
-        svc.fit((rows - mean) / scale, is_phi)
-        return cls(mean, scale, svc.coef_[0], float(svc.intercept_[0]))
 
     @classmethod
     def of_weights(cls, weights: Floats | Sequence[float], intercept: float) -> Self:
@@ -124,19 +107,8 @@ class LinearSVM:
 
     def arrays(self) -> dict[str, Floats]:
         """Everything, as arrays by name."""
-        return {
-            "mean": self.mean,
-            "scale": self.scale,
-            "weights": self.weights,
-            "intercept": np.array([self.intercept]),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Floats], n_features: int) -> Self:
-        """The machine of `arrays`; :raises BundleError: if they fit neither each other nor the features."""
-        shapes = {**dict.fromkeys(("mean", "scale", "weights"), (n_features,)), "intercept": (1,)}
-        check_shapes(arrays, shapes, np.float64)
-        return cls(arrays["mean"], arrays["scale"], arrays["weights"], float(arrays["intercept"][0]))
+        intercept = np.array([self.intercept])
+        return {"mean": self.mean, "scale": self.scale, "weights": self.weights, "intercept": intercept}
 
 
 @dataclass(frozen=True)
@@ -147,8 +119,6 @@ class KernelSVM:
     :param scale: their standard deviation, `(n_features,)`; 1 for constant ones.
     :param support_vectors: standardised, `(n_support, n_features)`.
     :param dual_coefficients: of the support vectors, `(n_support,)`.
-    :param intercept: added to every decision.
-    :param gamma: width of the kernel.
     """
 
     mean: Floats = field(repr=False)
@@ -157,22 +127,6 @@ class KernelSVM:
     dual_coefficients: Floats = field(repr=False)
     intercept: float
     gamma: float
-
-    @classmethod
-    def fit(cls, rows: Floats, is_phi: NDArray[np.bool_], settings: KernelSettings) -> Self:
-        """Train; with one class only, predict that class, and PHI without any candidates; parameters as `fit_svm`."""
-        from sklearn.svm import SVC
-
-        if not len(rows):
-            rows, is_phi = np.zeros((1, rows.shape[1])), np.array([True])
-        mean, deviation = rows.mean(axis=0), rows.std(axis=0)
-        scale = np.where(deviation > _ROUNDING, deviation, 1.0)
-        if is_phi.all() or not is_phi.any():
-            nothing = np.zeros((0, rows.shape[1]))
-            return cls(mean, scale, nothing, np.zeros(0), 1.0 if is_phi.all() else -1.0, settings.gamma)
-        svc = SVC(C=1.0, gamma=settings.gamma, class_weight={True: settings.c_right, False: settings.c_wrong})
-        svc.fit((rows - mean) / scale, is_phi)
-        return cls(mean, scale, svc.support_vectors_, svc.dual_coef_[0], float(svc.intercept_[0]), settings.gamma)
 
     def margins(self, rows: Floats) -> Floats:
         """Signed distances from the boundary, `(n_rows,)`; positive is PHI."""
@@ -201,42 +155,52 @@ class KernelSVM:
             "constants": np.array([self.intercept, self.gamma]),
         }
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Floats], n_features: int) -> Self:
-        """The machine of `arrays`; :raises BundleError: if they fit neither each other nor the features."""
-        shapes = {"mean": (n_features,), "scale": (n_features,), "support": (None, n_features), "constants": (2,)}
-        check_shapes(arrays, shapes, np.float64)
-        check_shapes(arrays, {"weights": arrays["support"].shape[:1]}, np.float64)
-        intercept, gamma = arrays["constants"].tolist()
-        return cls(arrays["mean"], arrays["scale"], arrays["support"], arrays["weights"], intercept, gamma)
-
 
 Svm = LinearSVM | KernelSVM
 
 
 def fit_svm(rows: Floats, is_phi: NDArray[np.bool_], settings: SvmSettings) -> Svm:
-    """Train on candidates `(n_candidates, n_features)` and whether each is PHI `(n_candidates,)`."""
+    """Train on candidates `(n_candidates, n_features)` and whether each is PHI `(n_candidates,)`.
+
+    With one class only, the machine predicts that class, and PHI without any candidates.
+    """
+    from sklearn.svm import SVC, LinearSVC
+
+    n_features, is_mixed = rows.shape[1], is_phi.any() and not is_phi.all()
+    always = 1.0 if is_phi.all() else -1.0
     if isinstance(settings, LinearSettings):
-        return LinearSVM.fit(rows, is_phi, c=settings.c)
-    return KernelSVM.fit(rows, is_phi, settings)
+        if not is_mixed:
+            return LinearSVM.of_weights(np.zeros(n_features), always)
+        mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), _LEAST_SCALE)
+        svc = LinearSVC(C=settings.c, dual=False, intercept_scaling=_INTERCEPT_SCALING, max_iter=10_000)
+        svc.fit((rows - mean) / scale, is_phi)
+        return LinearSVM(mean, scale, svc.coef_[0], float(svc.intercept_[0]))
+    if not is_mixed:
+        nothing = np.zeros((0, n_features))
+        return KernelSVM(np.zeros(n_features), np.ones(n_features), nothing, np.zeros(0), always, settings.gamma)
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+    scale = np.where(deviation > _ROUNDING, deviation, 1.0)
+    svc = SVC(C=1.0, gamma=settings.gamma, class_weight={True: settings.c_right, False: settings.c_wrong})
+    svc.fit((rows - mean) / scale, is_phi)
+    return KernelSVM(mean, scale, svc.support_vectors_, svc.dual_coef_[0], float(svc.intercept_[0]), settings.gamma)
 
 
 def svm_from_arrays(arrays: Mapping[str, Floats], n_features: int, settings: SvmSettings) -> Svm:
     """The machine of `arrays`; :raises BundleError: if they do not fit the kind of machine or the features."""
-    kind = LinearSVM if isinstance(settings, LinearSettings) else KernelSVM
-    return kind.from_arrays(arrays, n_features)
+    shapes: dict[str, tuple[int | None, ...]] = {"mean": (n_features,), "scale": (n_features,)}
+    if isinstance(settings, LinearSettings):
+        check_shapes(arrays, {**shapes, "weights": (n_features,), "intercept": (1,)}, np.float64)
+        return LinearSVM(arrays["mean"], arrays["scale"], arrays["weights"], float(arrays["intercept"][0]))
+    check_shapes(arrays, {**shapes, "support": (None, n_features), "constants": (2,)}, np.float64)
+    check_shapes(arrays, {"weights": arrays["support"].shape[:1]}, np.float64)
+    return KernelSVM(
+        arrays["mean"], arrays["scale"], arrays["support"], arrays["weights"], *arrays["constants"].tolist()
+    )
 
 
 def svm_settings(saved: Mapping[str, float]) -> SvmSettings:
     """Settings from their fields; :raises TypeError: if they are those of neither kind."""
     return LinearSettings(**saved) if "c" in saved else KernelSettings(**saved)
-
-
-def margins_out_of_fold(
-    rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]], folds: Sequence[Sequence[int]], settings: SvmSettings
-) -> list[Floats]:
-    """The margins of each note's candidates, by machines that never saw its patient."""
-    return margins_of(machines_out_of_fold(rows, is_phi, folds, settings), rows, folds)
 
 
 def machines_out_of_fold(
@@ -245,23 +209,24 @@ def machines_out_of_fold(
     folds: Sequence[Sequence[int]],
     settings: SvmSettings,
     extremes: Floats | None = None,
-) -> Iterator[Svm]:
+) -> list[Svm]:
     """For each fold a machine trained on the other folds.
 
     :param extremes: the features of certain PHI and of certain non-PHI, `(2, n_features)`; added to the training data
         where all candidates of the other folds are of one class.
     """
+    machines = []
     for fold in folds:
-        held = set(fold)
-        rest = [i for i in range(len(rows)) if i not in held]
+        rest = sorted({*range(len(rows))}.difference(fold))
         known, right = np.concatenate([rows[i] for i in rest]), np.concatenate([is_phi[i] for i in rest])
         if extremes is not None and (right.all() or not right.any()):
             known, right = np.concatenate([known, extremes]), np.append(right, [True, False])
-        yield fit_svm(known, right, settings)
+        machines.append(fit_svm(known, right, settings))
+    return machines
 
 
-def margins_of(machines: Iterable[Svm], rows: Sequence[Floats], folds: Sequence[Sequence[int]]) -> list[Floats]:
-    """The margins of each note's candidates by the machine of its fold."""
+def margins_of(machines: Sequence[Svm], rows: Sequence[Floats], folds: Sequence[Sequence[int]]) -> list[Floats]:
+    """The margins of each note's candidates by the machine of its fold, which never saw its patient."""
     margins: list[Floats] = [np.zeros(0)] * len(rows)
     for svm, fold in zip(machines, folds, strict=True):
         for i in fold:

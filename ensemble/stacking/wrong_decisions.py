@@ -2,14 +2,11 @@
 
     wrong = wrong_decisions(note, decisions)      the note has gold spans, the decisions are those of an engine
     wrong[0].kind.name                            "proposed and beaten"
-    wrong[0].chosen_by                            ("crf",): which submodels chose it
 
-A missed span is a gold span that is not accepted; a false one is accepted and not in the gold. Offsets and label must
-agree, so a span accepted with a wrong extent or label counts as a false and a missed one, as in strict scores.
-
-The kind depends on the closest candidate for a missed span, and on the closest gold span for a false one. The same
-offsets and label are closest, then the same offsets with another label, then any overlap. All candidates that are
-equally close count.
+A missed span is a gold span that is not accepted; a false one is accepted and not in the gold. As in strict scores,
+offsets and label must agree. The kind depends on the closest candidate for a missed span, and on the closest gold span
+for a false one: with the same offsets and label, then with the same offsets, then with any overlap. All candidates that
+are equally close count.
 """
 
 from __future__ import annotations
@@ -23,12 +20,7 @@ from phistack.features.documents import Document, Span
 
 
 class KindOfWrong(NamedTuple):
-    """One kind.
-
-    :param side: `missed` or `false`.
-    :param short: the head of its column.
-    :param means: the kind in words.
-    """
+    """One kind; its `side` is `missed` or `false`, `short` is the head of its column."""
 
     side: str
     name: str
@@ -58,8 +50,6 @@ KINDS_OF_WRONG = (*MISSED, *FALSE)
 class WrongDecision:
     """A gold span that the stack missed, or a span that it should not have accepted.
 
-    :param document: the id of the note.
-    :param span: the missed or the false one.
     :param chosen_by: the sources (submodels, and the search for repeats) that chose the false span, or the closest
         candidates for the missed one.
     :param offered_by: the sources that proposed these without choosing them.
@@ -77,9 +67,8 @@ class WrongDecision:
 
 
 def wrong_decisions(note: Document, decisions: Sequence[Decision]) -> list[WrongDecision]:
-    """All wrong decisions on one note, sorted by span.
+    """All wrong decisions on a note with gold spans, of which equal ones count once, sorted by span.
 
-    :param note: with its gold spans, of which equal ones count once.
     :param decisions: on all candidates for it.
     """
     return sorted((*_missed(note, decisions), *_false(note, decisions)), key=lambda wrong: wrong.span)
@@ -97,13 +86,12 @@ def _missed(note: Document, decisions: Sequence[Decision]) -> Iterator[WrongDeci
 
 
 def _false(note: Document, decisions: Sequence[Decision]) -> Iterator[WrongDecision]:
-    gold = {*note.spans}
+    gold = sorted({*note.spans})
     for decision in decisions:
         span = decision.span
         if decision.accepted and span not in gold:
-            closeness, _ = _closest(span, [*gold])
-            instead = tuple(sorted(filter(span.overlaps, gold)))
-            kind = FALSE[closeness - 1]
+            kind = FALSE[_closest(span, gold)[0] - 1]
+            instead = tuple(filter(span.overlaps, gold))
             yield WrongDecision(note.id, span, kind, *_sources([decision]), instead, decision.probability)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from phistack.ensemble.deidentification import REMOVING, Deidentified, Policy, kind_of
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.pseudonymisation import CORPUS, Pseudonymised, pseudonymise
-from phistack.ensemble.stacking.known.unmarked import unmarked
+from phistack.ensemble.stacking.known.identifiers import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.files import sheet

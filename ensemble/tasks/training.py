@@ -17,8 +17,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import percent
-from phistack.ensemble.experiments.parts import answers_of, remember, seeded
-from phistack.ensemble.experiments.results import CorpusFacts
+from phistack.ensemble.experiments.parts import CorpusFacts, answers_of, remember, seeded
 from phistack.ensemble.experiments.speed import Machine, measure_speed
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
 from phistack.ensemble.stacking.candidates import chosen_spans

@@ -34,7 +34,7 @@ from typing import Any
 import tomli_w
 
 from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
-from phistack.ensemble.stacking.stacker_settings import StackerSettings
+from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError, did_you_mean

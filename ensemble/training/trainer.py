@@ -23,7 +23,7 @@ from pathlib import Path
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
-from phistack.ensemble.stacking.folds import check_phi, labels_in_one_fold, training_folds
+from phistack.ensemble.stacking.folds import check_phi, labels_in_one_part, training_folds
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.repeats.word_counts import seen_words
 from phistack.ensemble.stacking.stacker import Stacker
@@ -202,7 +202,7 @@ def prepared(
     if not any(document.spans for document in documents):
         raise TrainingError("the corpus has no annotated PHI, so nothing can be learned; check its format and labels")
     parts = training_folds(documents, n_folds=settings.folds, seed=settings.seed) if folds else []
-    for label in labels_in_one_fold(documents, parts):
+    for label in labels_in_one_part([documents[i] for i in part] for part in parts):
         shown = shown_label(label)
         message = "the label %s occurs in one fold only, so the stacker cannot learn about it; add notes%s"
         _LOG.warning(message, shown, explained(shown))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.experiments.results import CorpusFacts, Origin
+from phistack.ensemble.experiments.parts import CorpusFacts, Origin
 from phistack.ensemble.papers.options import DEFAULT, PaperOptions
 from phistack.ensemble.papers.reproduction import Reproduction, published, reproduce, settings_of, write_reproduction
 from phistack.ensemble.papers.run import PaperRun

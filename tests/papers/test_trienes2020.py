@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.experiments.search_space import SearchSpace
-from phistack.ensemble.experiments.tuning import tune
+from phistack.ensemble.experiments.tuning import SearchSpace, tune
 from phistack.ensemble.papers.reproduction import published
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled

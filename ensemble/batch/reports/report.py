@@ -32,7 +32,7 @@ from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
 from phistack.ensemble.batch.workers.job import is_transient
 from phistack.ensemble.bundles.files import read_manifest
-from phistack.ensemble.bundles.reliability import reliability_of
+from phistack.ensemble.bundles.model_card import reliability_of
 from phistack.features.writing import refused_by_disk, write_json
 
 AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"

@@ -19,7 +19,7 @@ from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.ensemble.stacking.known.search import KnownIndex
 from phistack.ensemble.stacking.overruling import overruled
-from phistack.ensemble.stacking.repeats import search_mode
+from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document, Span
 from phistack.features.formats.recognise import separated
 from phistack.features.plain_view import plain_text

@@ -35,8 +35,7 @@ from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
 from phistack.ensemble.engine.doubt import SafeText
-from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers
-from phistack.ensemble.stacking.known.unmarked import unmarked
+from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, unmarked
 from phistack.ensemble.tools.clock import deadline
 from phistack.ensemble.tools.numerics import keep_all
 from phistack.ensemble.tools.version import code_digest

@@ -72,7 +72,6 @@ class KnownDates:
     """Some dates.
 
     :param written: number -> a date as a record has it: ISO, as notes in the language write it, or a year alone.
-    :param language: ISO 639-1 code, for the names of months.
     :ivar figures: number -> the digits of the date in each order, six or more; without entries for what is no date.
     """
 

@@ -8,6 +8,12 @@ without support. A chosen candidate of a submodel that overlaps it and has the s
 word without a typing error, a capital letter inside a sentence and outside accepted spans of other kinds. Two words of
 a name support each other. An overlapping accepted span of the same label is merged with it; one of another label keeps
 its remainder, so no accepted character is uncovered.
+
+    unmarked([(document, spans), ...], "en", counts.is_word, is_removed)      further spans for each note of a patient
+
+In a release a missed name is worse than a word too many. So an occurrence of a name that was found in any of the notes
+counts unless all its words are words of the language; two words of a name always count. Parts of a name have at least
+three letters, numbers and addresses at least six letters and digits.
 """
 
 from __future__ import annotations
@@ -19,21 +25,21 @@ from dataclasses import dataclass, replace
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN
-from phistack.ensemble.stacking.known.columns import label_of, roles
-from phistack.ensemble.stacking.known.roster import Record, Roster
-from phistack.ensemble.stacking.known.search import KnownIndex, identifiers_of
+from phistack.ensemble.stacking.known.roster import Record, Roster, label_of, roles, searched_as
+from phistack.ensemble.stacking.known.search import Identifier, KnownIndex, identifiers_of
 from phistack.ensemble.stacking.known.signs import Place
-from phistack.ensemble.stacking.repeats import WordCounts
 from phistack.ensemble.stacking.repeats.classifier import REPEAT
-from phistack.ensemble.stacking.repeats.search import non_name_words
+from phistack.ensemble.stacking.repeats.search import non_name_words, search_mode
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView, plain_view
-from phistack.features.ranges import overlapping_each, overlapping_groups, ranges_of, remainders
+from phistack.features.ranges import covering, overlapping_each, overlapping_groups, ranges_of, remainders
 from phistack.features.text_words import is_without_blanks, trimmed
 from phistack.submodels.base import Candidate
 
 _SHORT = 2
+_SHORTEST_PART, _SHORTEST_CODE = 3, 6
 _PERSONS = ("PERSON", "INITIALS", "USERNAME", "RELATIVE")
 _GUESSES = ("one typing error", "initials alone", "a part of it", "short form")
 _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
@@ -43,8 +49,6 @@ _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 class RecordSearch:
     """The search for the identifiers of a patient's record.
 
-    :param label_set: of the decisions.
-    :param language: ISO 639-1 code.
     :param is_word: whether a folded word is one of the language; otherwise by a list of names that are.
     """
 
@@ -129,8 +133,6 @@ class RecordSearch:
 class KnownIdentifiers:
     """The search for the identifiers of a roster.
 
-    :param roster: the records.
-    :param search: for the identifiers of each record.
     :raises SettingsError: if the label set has no label for a column of the roster.
     """
 
@@ -219,3 +221,41 @@ def _pieces(text: str, span: Span, taken: Iterable[Span]) -> list[Span]:
         return [span]
     left = remainders((span.start, span.end), ranges_of(over))
     return [Span(*trimmed(text, *one), span.label) for one in left if any(map(str.isalnum, text[slice(*one)]))]
+
+
+def unmarked(
+    notes: Sequence[tuple[Document, Sequence[Span]]],
+    language: str,
+    is_word: Callable[[str], bool],
+    is_removed: Callable[[str], bool],
+) -> list[tuple[Span, ...]]:
+    """For each note the unmarked places of PHI that was found in any of the notes.
+
+    :param notes: of one patient, each with the PHI found in it.
+    :param is_removed: whether PHI of a label is removed; other labels are not searched for.
+    :returns: spans of the notes as they were written.
+    """
+    views = [plain_view(note.with_spans(span for span in found if is_removed(span.label))) for note, found in notes]
+    identifiers = (
+        Identifier(view.document.text[span.start : span.end], span.label, "", searched_as("", span.label))
+        for view in views
+        for span in view.document.spans
+        if search_mode(span.label)
+    )
+    index = KnownIndex(identifiers, language, is_guessing=False)
+    return [tuple(sorted({*_more(view, index, is_word)})) for view in views]
+
+
+def _more(view: PlainView, index: KnownIndex, is_word: Callable[[str], bool]) -> Iterator[Span]:
+    is_marked = covering(ranges_of(view.document.spans))
+    for known, place in index.find(view.document.text):
+        text = view.document.text[place.start : place.end]
+        if not is_marked(place.start, place.end) and _must_go(place, text, known.kind == "name", is_word):
+            yield view.in_note(Span(place.start, place.end, known.label))
+
+
+def _must_go(place: Place, text: str, is_name: bool, is_word: Callable[[str], bool]) -> bool:
+    if not is_name:
+        return sum(map(str.isalnum, text)) >= _SHORTEST_CODE
+    is_short = all(len(word) < _SHORTEST_PART and not is_without_blanks(word) for word in place.words)
+    return not (place.needs_sign or (place.words and (is_short or all(map(is_word, place.words)))))

@@ -2,24 +2,28 @@
 
     name = Name("Ann García-Miller", "en")
     [spelling.string for spelling in name.spellings()]    ["ann", "garcia", "miller", "garciamiller", "agarcia", ...]
-    list(name.places(reading, stretches))                 the runs of these words and of initials in a text
+    spelt_out("Østergård")                                "oestergaard"; `fold` says "ostergard"
+    other_names("guadalupe")                              {"lupe", "lupita", "pita"}; and of "lupe", {"guadalupe"}
+    meant_by("gracia", ["garcia"])                        ["garcia"]
 
 A word of a name may be spelt out (`oestergaard`), have signs or blanks between its letters (`Mac Donald`, `B.i.r.c.h`)
 or be another form of a first name (`Lupe`); several may be one word, as in a user name (`aHill2`, `hillann`). `Hill` is
-no part of `Hillary`, but of `AnnHill` and of `hill7`.
+no part of `Hillary`, but of `AnnHill` and of `hill7`. A typing error is an insertion, deletion, substitution or swap
+in a word of five letters or more. The tables are in `spellings.toml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.ensemble.stacking.known.signs import How, Place
-from phistack.ensemble.stacking.known.spellings import other_names, spelt_out
 from phistack.ensemble.stacking.repeats.search import NUMERALS, non_name_words
 from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 from phistack.features.text_words import Reading, is_without_blanks, written_words
 
 _SUREST: tuple[How, ...] = ("exact", "letters apart", "one typing error", "short form", "user name")
@@ -27,13 +31,43 @@ _SHORTEST, _SHORTEST_USER_NAME, _LONG_USER_NAME = 2, 5, 8
 _AFTER_INITIAL = frozenset(".'’")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’_^/|+]")
 _AFTER_SHORT = re.compile(r"\.[ \t]{0,3}[,-]?[ \t]{0,3}(?:\r?\n)?")
+_LONG_WORD = 5
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "spellings.toml")
+
+
+def spelt_out(word: str) -> str:
+    """The folded word, with two letters for letters such as `ø` and `ü`."""
+    return fold(word.casefold().translate(str.maketrans(_tables()["letters"])))
+
+
+@cache
+def other_names(name: str) -> frozenset[str]:
+    """Short forms of a folded first name, or the names that it is a short form of."""
+    found: set[str] = set()
+    for names in _tables()["nicknames"].values():
+        found |= {*names.get(name, "").split()} | {full for full, short in names.items() if name in short.split()}
+    return frozenset(map(fold, found))
+
+
+def may_be_misspelt(words: Iterable[str]) -> list[str]:
+    """Those of some folded words that are searched for with a typing error too, each once."""
+    return [word for word in dict.fromkeys(words) if len(word) >= _LONG_WORD and word.isalpha()]
+
+
+def meant_by(word: str, known: Sequence[str]) -> list[str]:
+    """The words of `may_be_misspelt` that a folded word equals but for one typing error; none if it is one of them."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    if len(word) < _LONG_WORD - 1 or not word.isalpha() or word in known:
+        return []
+    return [other for other, *_ in process.extract(word, known, scorer=OSA.distance, score_cutoff=1, limit=None)]
 
 
 class Spelling(NamedTuple):
     """A string that is an identifier, or a part of one.
 
     :param string: folded, without anything between its letters and digits.
-    :param n_words: how many words it is.
     :param how: in what way a text with it is written; a user name must be one word.
     """
 
@@ -60,7 +94,6 @@ class Name:
     """The name of a person.
 
     :param value: in its plain view.
-    :param language: ISO 639-1 code, for titles, particles and credentials.
     """
 
     def __init__(self, value: str, language: str) -> None:

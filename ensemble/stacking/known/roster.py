@@ -2,12 +2,15 @@
 
     roster = Roster.open(Path("roster.csv"))
     roster.record("110")          {"name": ("Ann Hill",), "birth_date": ("1950-04-03",), "DOCTOR": ("Lee Ames",)}
-    "111" in roster               False
-    roster.save(index, digest)
-    Roster.saved(path, index, digest)      the same in another process, without reading the roster again
+    role_of("Date of birth")                        "birth_date"
+    label_of("staff", LabelSet.named("meddocan"))   "NOMBRE_PERSONAL_SANITARIO"
+    role_of("DOCTOR"), role_of("ward")              "", "": the first can be a label of the engine
 
 All rows of a patient form one record. They are read once into a temporary SQLite database without a name, which ends
 with the process, so memory does not grow with the roster. Other processes can share a copy.
+
+A role is the relation of a value to the patient: `name`, `relative`, `staff`, `birth_date` and so on. The tables are in
+`columns.toml`. A column may also have the name of a label; its values are then searched for as that kind of PHI.
 """
 
 from __future__ import annotations
@@ -17,16 +20,37 @@ import hmac
 import json
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
+from typing import Literal
 
-from phistack.ensemble.stacking.known.columns import PARTS, PATIENT, role_of, roles
+from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.features.errors import SettingsError, StorageError
 from phistack.features.files import file_named, open_regular
 from phistack.features.formats.recognise import Cells, rows_of
+from phistack.features.labels import LabelSet
+from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 from phistack.features.shown import shown_label
+
+PATIENT = "patient"
+"""The role of the column that names the patient."""
+
+PARTS = ("first", "middle", "last")
+"""The roles of columns with a part of the patient's name, in order."""
+
+SearchedAs = Literal["name", "date", "code", "phone", "phrase", "address"]
+"""How a value is searched for, see `ensemble.stacking.known.search`."""
+
+_tables = partial(packaged_table, "phistack.ensemble.stacking.known", "columns.toml")
+_BY_KIND: dict[str, SearchedAs] = {
+    "PERSON": "name", "RELATIVE": "name", "DATE": "date", "PHONE": "phone", "ID": "code", "ZIP": "code",
+    "STREET": "address", "ADDRESS": "address",
+}  # fmt: skip
+"""For columns that are named as a label; others contain phrases."""
 
 Record = Mapping[str, tuple[str, ...]]
 """Role, or column name without a role -> values, each once."""
@@ -38,13 +62,43 @@ _MOST_ROWS = 1000
 """The most rows of one patient; searching for many more would exceed a note's time limit."""
 
 
-class Roster:
-    """The records of all patients.
+@cache
+def role_of(column: str) -> str:
+    """The role of a column by its name; empty for an unusual name."""
+    name, tables = re.sub(r"[\W_]+", "_", fold(column)).strip("_"), _tables()
+    columns = {role: table["columns"] for role, table in tables["roles"].items()} | tables["parts"]
+    columns[PATIENT] = tables["patient"]["columns"]
+    return next((role for role, names in columns.items() if name in names), "")
 
-    :param path: of the file, for messages.
-    :param database: the rows by patient.
-    :param columns: the names of all columns with values.
+
+def roles() -> tuple[str, ...]:
+    """The names of all roles but that of the patient."""
+    return tuple(_tables()["roles"])
+
+
+def searched_as(role: str, label: str, label_set: str = "") -> SearchedAs:
+    """How the values of a role, or of a column named as a label, are searched for.
+
+    :param label_set: the name of the label set, for the kind of the label.
     """
+    known: dict[str, SearchedAs] = _tables()["roles"].get(role, {})
+    return known.get("search") or _BY_KIND.get(kind_of(label, label_set), "phrase")
+
+
+def label_of(role: str, label_set: LabelSet) -> str:
+    """The label of a role; :raises SettingsError: if the set has none."""
+    tables = _tables()
+    usual = tables["labels"].get(label_set.name, {}).get(role)
+    kinds = tables["roles"][role]["kinds"]
+    fitting = (label for kind in kinds for label in label_set.labels if kind_of(label, label_set.name) == kind)
+    label: str | None = usual if usual in label_set.labels else next(fitting, None)
+    if label is None:
+        raise SettingsError(f"the engine has no label for {role.replace('_', ' ')}; leave that column out")
+    return label
+
+
+class Roster:
+    """The records of all patients."""
 
     def __init__(self, path: Path, database: sqlite3.Connection, columns: Collection[str]) -> None:
         self.path = path

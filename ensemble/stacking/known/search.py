@@ -3,7 +3,7 @@
     index = KnownIndex(identifiers_of(record, label_set), "en")
     [(place.start, place.end, place.how) for _, place in index.find("Hill, A., is well")]      [(0, 8, "initials")]
 
-    name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `initials`
+    name      its words in any order and number, see `ensemble.stacking.known.names`; its initials alone, see `signs`
     phrase    the words of a value one after the other; of an address also each part between commas
     code      its letters and digits, however they are grouped; of a telephone number with or without country code
     date      whole or in part, see `ensemble.stacking.known.dates`
@@ -20,13 +20,19 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from phistack.ensemble.stacking.known.columns import SearchedAs, label_of, roles, searched_as
 from phistack.ensemble.stacking.known.dates import KnownDates
-from phistack.ensemble.stacking.known.initials import KnownInitials
-from phistack.ensemble.stacking.known.names import Name, Spelling, Stretch, doubtful_words, is_sentence_end
-from phistack.ensemble.stacking.known.roster import Record
-from phistack.ensemble.stacking.known.signs import Place
-from phistack.ensemble.stacking.known.spellings import Misspellings, spelt_out
+from phistack.ensemble.stacking.known.names import (
+    Name,
+    Spelling,
+    Stretch,
+    doubtful_words,
+    is_sentence_end,
+    may_be_misspelt,
+    meant_by,
+    spelt_out,
+)
+from phistack.ensemble.stacking.known.roster import Record, SearchedAs, label_of, roles, searched_as
+from phistack.ensemble.stacking.known.signs import KnownInitials, Place
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.plain_view import plain_text
@@ -54,9 +60,7 @@ class Identifier(NamedTuple):
     """A known identifier of a person.
 
     :param value: as written in a record or a note, in its plain view.
-    :param label: the engine's label.
     :param role: its relation to the patient, or the name of its column.
-    :param kind: how it is searched for.
     """
 
     value: str
@@ -82,7 +86,6 @@ def identifiers_of(record: Record, label_set: LabelSet) -> list[Identifier]:
 class KnownIndex:
     """An index of identifiers, for many texts.
 
-    :param language: ISO 639-1 code.
     :param is_guessing: whether typing errors, initials alone, short forms and parts of dates count.
     """
 
@@ -100,7 +103,7 @@ class KnownIndex:
         self._index = Index((spelling.string, (number, spelling)) for number, spelling in spellings)
         words = [word for name in self._names.values() for word in name.long_words]
         phrases = [*of_kind["phrase"].values(), *of_kind["address"].values()]
-        self._misspellings = Misspellings([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
+        self._long_words = may_be_misspelt([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
         self._readings: dict[str, tuple[str, ...]] = {}
 
     def _spellings(self, number: int) -> Iterator[Spelling]:
@@ -154,7 +157,7 @@ class KnownIndex:
                 word = reading.text[slice(*reading.place(start, end))]
                 if word not in self._readings:
                     spelt = () if word.isascii() else (spelt_out(word),)
-                    self._readings[word] = (*spelt, *self._misspellings.of(fold(word)))
+                    self._readings[word] = (*spelt, *meant_by(fold(word), self._long_words))
                 for other in self._readings[word]:
                     found[start].append((end, other))
             if self._has_phones and reading.folded[first].isdecimal():

@@ -1,22 +1,30 @@
-"""Context that supports ambiguous initials and parts of birth dates.
+"""Initials of known persons, alone, and the context that supports ambiguous initials and parts of birth dates.
 
-    names_somebody("Dr. ", "", "en")         the words before: initials that follow are of a person
-    tells_birth("born in ", "", "en")        the words around: the year between is one of birth
-    is_abbreviation("ct", "en")              letters that mean something else in many notes
+    known = KnownInitials({1: "Jane Smith"}, "en")
+    [place for _, place in known.find("J.S. is well. JS")]    at 0 and at 14, where they need a sign
+    tells_birth("born in ", "", "en")                         the words around: the year between is one of birth
 
-The tables are in `signs.toml`.
+Initials are two or more capitals in the order of the name, beginning with its first word, with or without full stops,
+hyphens and blanks. Ambiguous ones need a sign: with full stops, usual abbreviations (`A.M.`) and those that another
+name may follow; without, usual abbreviations, two letters, letters with blanks between them, and lines in capitals. A
+title before them, a credential after them or a word such as `patient` is a sign; so is a line with nothing else, unless
+they are a usual abbreviation. The tables are in `signs.toml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.stacking.repeats.search import NUMERALS
 from phistack.features.letters import fold
 from phistack.features.registry import packaged_table
+from phistack.features.text_words import folded_words
 
 AROUND = 48
 """How many characters around a place count as context."""
@@ -29,6 +37,17 @@ How = Literal[
 
 _tables = partial(packaged_table, "phistack.ensemble.stacking.known", "signs.toml")
 _OF_ENGLISH_ONLY = frozenset({"b"})
+
+_MOST = 6
+"""The most letters; longer names would match any abbreviation."""
+
+_CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
+_LETTERS = re.compile(
+    rf"(?<![\w.])(?:(?:{_CAPITAL}\.[ \t]?-?)+{_CAPITAL}(?!\w)\.?|{_CAPITAL}{{2,6}}|{_CAPITAL}(?:[ -]{_CAPITAL}){{1,5}})"
+    r"(?!\w)(?![.]\w)(?!['’](?![sS]\b))"
+)
+_NAME_AFTER = re.compile(r"[ \t][A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]")
+_SURE = 3
 
 
 class Place(NamedTuple):
@@ -51,8 +70,8 @@ def names_somebody(before: str, after: str, language: str, *, may_be_else: bool 
     :param may_be_else: whether a usual abbreviation is there, which needs a title, a credential or a word such as
         `initials`; otherwise one such as `patient` is enough.
     """
-    first = _before_initials(language, may_be_else).search(fold(before[-AROUND:]))
-    return first is not None or _credentials().match(fold(after[:AROUND])) is not None
+    first, then = _beside_initials(language, may_be_else)
+    return first.search(fold(before[-AROUND:])) is not None or then.match(fold(after[:AROUND])) is not None
 
 
 def tells_birth(before: str, after: str, language: str) -> bool:
@@ -71,15 +90,13 @@ def is_abbreviation(letters: str, language: str, *, dotted: bool = False) -> boo
 
 
 @cache
-def _before_initials(language: str, may_be_else: bool) -> re.Pattern[str]:
+def _beside_initials(language: str, may_be_else: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of the context before and after initials."""
     titles = known_words(language, "names", "titles") | known_words("en", "names", "titles")
     weaker = () if may_be_else else _of("somebody", language)
-    return re.compile(rf"(?<!\w)(?:{_any((*_of('initials', language), *weaker, *titles))})\.?[ \t:=(,-]{{0,4}}$")
-
-
-@cache
-def _credentials() -> re.Pattern[str]:
-    return re.compile(rf",?[ \t]{{1,2}}(?:{_any(_tables()['credentials']['every'])})(?!\w)")
+    before = rf"(?<!\w)(?:{_any((*_of('initials', language), *weaker, *titles))})\.?[ \t:=(,-]{{0,4}}$"
+    after = rf",?[ \t]{{1,2}}(?:{_any(_tables()['credentials']['every'])})(?!\w)"
+    return re.compile(before), re.compile(after)
 
 
 @cache
@@ -101,3 +118,51 @@ def _of(section: str, language: str) -> tuple[str, ...]:
 def _any(words: Iterable[str]) -> str:
     longest_first = sorted(words, key=lambda word: (-len(word), word))
     return "|".join(re.escape(word).replace(r"\ ", r"[\s.-]{0,2}") for word in longest_first)
+
+
+class KnownInitials:
+    """The initials of some persons.
+
+    :param names: number -> a name, first name first unless there is a comma behind the last one.
+    """
+
+    def __init__(self, names: Mapping[int, str], language: str) -> None:
+        self._language = language
+        self._whose: defaultdict[str, list[int]] = defaultdict(list)
+        for number, name in names.items():
+            for form in _forms(name, language):
+                self._whose[form].append(number)
+
+    def find(self, text: str) -> Iterator[tuple[int, Place]]:
+        """The number of a name, and where its initials are in a text in its plain view."""
+        for match in _LETTERS.finditer(text) if self._whose else ():
+            letters = "".join(filter(str.isalpha, match[0]))
+            whose = self._whose.get(fold(letters), ()) if letters.isupper() else ()
+            # Two letters need a sign anyway.
+            words = (fold(letters),) if match[0].isalpha() and len(letters) >= _SURE else ()
+            needs_sign = bool(whose) and _needs_sign(text, match, fold(letters), self._language)
+            yield from ((number, Place(*match.span(), "initials alone", words, needs_sign)) for number in whose)
+
+
+def _forms(name: str, language: str) -> set[str]:
+    no_names = known_words(language, "names", "titles", "credentials", "connectors") | NUMERALS
+    last, _, first = name.partition(",")
+    whole = f"{first} {last}" if any(word not in no_names for word in folded_words(first)) else last
+    letters = [word[0] for word in folded_words(whole) if word not in no_names and word[0].isalpha()][:_MOST]
+    rest = (others for count in range(1, len(letters)) for others in combinations(letters[1:], count))
+    return {"".join((letters[0], *others)) for others in rest}
+
+
+def _needs_sign(text: str, match: re.Match[str], letters: str, language: str) -> bool:
+    (start, end), is_dotted = match.span(), "." in match[0]
+    line_end = text.find("\n", end)
+    line = text[text.rfind("\n", 0, start) + 1 : start] + text[end : line_end if line_end >= 0 else len(text)]
+    is_usual = is_abbreviation(letters, language, dotted=is_dotted)
+    if is_dotted:
+        is_doubtful = is_usual or _NAME_AFTER.match(text, end) is not None
+    elif not any(map(str.isalnum, line)):
+        is_doubtful = is_usual
+    else:
+        is_doubtful = is_usual or len(letters) < _SURE or not match[0].isalpha() or line.isupper()
+    before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+    return is_doubtful and not names_somebody(before, after, language, may_be_else=is_usual or line.isupper())

@@ -18,31 +18,32 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from phistack.ensemble.stacking.calibration_curve import Curve, calibrated, platt_scaling
-from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.candidates import ByNote, Decided, Decision, Tables
 from phistack.ensemble.stacking.repeats.repeat_features import REPEAT_FEATURES, RepeatPlace, is_plain_name, matrix_of
-from phistack.ensemble.stacking.repeats.search import search
+from phistack.ensemble.stacking.repeats.search import Repeat, search
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.svm import KernelSettings, KernelSVM, margins_out_of_fold
+from phistack.ensemble.stacking.svm import (
+    KernelSettings,
+    Svm,
+    fit_svm,
+    machines_out_of_fold,
+    margins_of,
+    svm_from_arrays,
+)
+from phistack.ensemble.stacking.thresholds import Curve, calibrated, platt_scaling
 from phistack.features.arrays import Floats
-from phistack.features.columns.table import FeatureTable
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.features.ranges import non_overlapping, overlapping_each, ranges_of, touching
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
-
-if TYPE_CHECKING:
-    from phistack.ensemble.stacking.repeats.scores import RepeatScores
 from phistack.submodels.base import Candidate
 
 _LOG = logging.getLogger("phistack")
-Decided = Sequence[Sequence[Decision]]
 
 REPEAT = "repeated mention"
 """The source of the vote for a repeat."""
@@ -68,79 +69,92 @@ class _ClassifierState(TypedDict):
     has_machine: bool
 
 
+class TrainingNotes(NamedTuple):
+    """For each annotated note its gold spans, those that the stacker accepted, and its repeats."""
+
+    gold: Sequence[set[Span]]
+    accepted: Sequence[set[Span]]
+    repeats: Sequence[Sequence[Repeat]]
+
+    def f1(self, probabilities: ByNote, thresholds: Sequence[float]) -> Floats:
+        """The strict F1 at each threshold, of shape `(n_thresholds,)`; a repeat replaces the spans that it overlaps."""
+        # (n_thresholds, 2): how many spans are accepted, and how many of them are right.
+        counts = np.zeros((len(thresholds), 2))
+        for gold, accepted, repeats, values in zip(*self, probabilities, strict=True):
+            counts += len(accepted), len(accepted & gold)
+            for row, threshold in zip(counts, thresholds, strict=True):
+                if (values > threshold).any():
+                    taken = [repeats[i].span for i in non_overlapping(repeats, (values - threshold).tolist())]
+                    lost = {span for span in accepted if any(map(span.overlaps, taken))}
+                    row += len(taken) - len(lost), len(gold.intersection(taken)) - len(gold & lost)
+        scores: Floats = 2 * counts[:, 1] / np.maximum(counts[:, 0] + sum(map(len, self.gold)), 1)
+        return scores
+
+
 class RepeatClassifier:
     """Adds repeats to decisions.
 
     Learned by `fit`: `svm_` (`None` where there were too few repeats), `kernel_`, `calibration_`, `threshold_`,
     `figures_` and `out_of_fold_` (the training notes' decisions, with repeats; not saved).
 
-    :param counts: of the words in training.
     """
 
     def __init__(self, counts: WordCounts) -> None:
         self.counts = counts
 
-    def fit(
-        self, tables: Sequence[FeatureTable], decisions: Decided, folds: Sequence[Sequence[int]]
-    ) -> RepeatClassifier:
+    def fit(self, tables: Tables, decisions: Decided, folds: Sequence[Sequence[int]]) -> RepeatClassifier:
         """Learn from out-of-fold decisions.
 
-        :param tables: the annotated notes.
         :param decisions: for each note, of a stacker that was not trained on its patient.
         :param folds: indices of the notes; no patient is in two of them.
         """
         places = self._places(tables, decisions, is_training=True)
-        from phistack.ensemble.stacking.repeats.scores import RepeatScores
-
-        scores = RepeatScores(tables, decisions, [[place.repeat for place in found] for found in places])
+        notes = TrainingNotes(
+            [{*table.document.spans} for table in tables],
+            [{decision.span for decision in found if decision.accepted} for found in decisions],
+            [[place.repeat for place in found] for found in places],
+        )
         is_phi = [
-            np.array([place.repeat.span in table.document.spans for place in found], dtype=bool)
-            for table, found in zip(tables, places, strict=True)
+            np.array([repeat.span in gold for repeat in repeats], dtype=bool)
+            for gold, repeats in zip(notes.gold, notes.repeats, strict=True)
         ]
         n_right = sum(int(answers.sum()) for answers in is_phi)
         n_wrong = sum(map(len, is_phi)) - n_right
-        self.svm_: KernelSVM | None = None
+        self.svm_: Svm | None = None
         self.calibration_: Curve = (1.0, 0.0)
         self.kernel_, self.threshold_ = _KERNELS[0], _BY_RULE
         probabilities = list(map(_by_rule, places))
+        without, by_rule = notes.f1(probabilities, [_NEVER, _BY_RULE]).tolist()
         self.figures_ = {
             "right repeats": float(n_right),
             "wrong repeats": float(n_wrong),
-            "F1 without repeats": scores.at(probabilities, _NEVER),
-            "F1 by rule": scores.at(probabilities, _BY_RULE),
+            "F1 without repeats": without,
+            "F1 by rule": by_rule,
         }
+        best = by_rule
         if min(n_right, n_wrong) >= _FEWEST:
             rows = list(map(matrix_of, places))
-            probabilities = self._choose(rows, is_phi, folds, scores)
-            self.svm_ = KernelSVM.fit(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
-        self.figures_["F1"] = scores.at(probabilities, self.threshold_)
-        if self.figures_["F1"] < self.figures_["F1 without repeats"] - _ABOUT:
+            best = -1.0
+            for kernel in _KERNELS:
+                margins = margins_of(machines_out_of_fold(rows, is_phi, folds, kernel), rows, folds)
+                calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
+                found = [calibrated(margin, calibration) for margin in margins]
+                f1 = notes.f1(found, _THRESHOLDS)
+                self.figures_[str(kernel)] = float(f1.max())
+                if f1.max() > best:
+                    chosen = int(np.argmax(f1 >= f1.max() - _ABOUT))
+                    best, probabilities, self.threshold_ = f1.max(), found, _THRESHOLDS[chosen]
+                    self.kernel_, self.calibration_ = kernel, calibration
+            (best,) = notes.f1(probabilities, [self.threshold_]).tolist()
+            self.svm_ = fit_svm(np.concatenate(rows), np.concatenate(is_phi), self.kernel_)
+        self.figures_["F1"] = best
+        if best < without - _ABOUT:
             self.threshold_ = _NEVER
         _LOG.info("repeats: %s; threshold %s", self.figures_, self.threshold_)
         self.out_of_fold_ = _extended(decisions, places, probabilities, self.threshold_)
         return self
 
-    def _choose(
-        self,
-        rows: Sequence[Floats],
-        is_phi: Sequence[NDArray[np.bool_]],
-        folds: Sequence[Sequence[int]],
-        scores: RepeatScores,
-    ) -> list[Floats]:
-        """Choose kernel, calibration and threshold; :returns: the out-of-fold probabilities."""
-        best, chosen = -1.0, [np.zeros(len(answers)) for answers in is_phi]
-        for kernel in _KERNELS:
-            margins = margins_out_of_fold(rows, is_phi, folds, kernel)
-            calibration = platt_scaling(np.concatenate(margins), np.concatenate(is_phi))
-            probabilities = [calibrated(margin, calibration) for margin in margins]
-            f1 = scores.f1(probabilities, _THRESHOLDS)
-            highest = self.figures_[str(kernel)] = float(f1.max())
-            if highest > best:
-                best, chosen, self.kernel_, self.calibration_ = highest, probabilities, kernel, calibration
-                self.threshold_ = _THRESHOLDS[int(np.argmax(f1 >= best - _ABOUT))]
-        return chosen
-
-    def extended(self, tables: Sequence[FeatureTable], decisions: Decided) -> list[list[Decision]]:
+    def extended(self, tables: Tables, decisions: Decided) -> list[list[Decision]]:
         """The decisions on some notes and on their repeats, sorted by span.
 
         :param tables: the notes; adjacent notes of a patient are searched together.
@@ -155,9 +169,7 @@ class RepeatClassifier:
         bounds = np.cumsum([len(found) for found in places])[:-1]
         return list(np.split(calibrated(margins, self.calibration_), bounds))
 
-    def _places(
-        self, tables: Sequence[FeatureTable], decisions: Decided, *, is_training: bool = False
-    ) -> list[list[RepeatPlace]]:
+    def _places(self, tables: Tables, decisions: Decided, *, is_training: bool = False) -> list[list[RepeatPlace]]:
         """For each note its repeats with their surroundings."""
         places: list[list[RepeatPlace]] = []
         pairs = zip(tables, decisions, strict=True)
@@ -202,8 +214,10 @@ class RepeatClassifier:
                 raise BundleError(reason)
             classifier.kernel_, classifier.calibration_ = state["kernel"], state["curve"]
             classifier.threshold_, classifier.figures_ = state["threshold"], state["figures"]
-            arrays = files.arrays("repeats.npz") if state["has_machine"] else None
-            classifier.svm_ = None if arrays is None else KernelSVM.from_arrays(arrays, len(REPEAT_FEATURES))
+            classifier.svm_ = None
+            if state["has_machine"]:
+                arrays = files.arrays("repeats.npz")
+                classifier.svm_ = svm_from_arrays(arrays, len(REPEAT_FEATURES), classifier.kernel_)
         return classifier
 
 
@@ -221,7 +235,7 @@ def _by_rule(places: Sequence[RepeatPlace]) -> Floats:
 
 
 def _extended(
-    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: Sequence[Floats], threshold: float
+    decisions: Decided, places: Sequence[Sequence[RepeatPlace]], probabilities: ByNote, threshold: float
 ) -> list[list[Decision]]:
     notes = zip(decisions, places, probabilities, strict=True)
     return [_with_repeats(*note, threshold) if note[1] else list(note[0]) for note in notes]

@@ -32,9 +32,7 @@ class RepeatPlace:
     """A repeat and its surroundings.
 
     :param note: index of its note among the patient's.
-    :param text: of the note.
     :param decisions: of the stacker, on candidates that overlap the repeat.
-    :param counts: of the training words.
     :param patient: a training patient, left out of the counts.
     """
 
@@ -86,11 +84,6 @@ def _word_before(place: RepeatPlace) -> str:
     return fold(words[-1]) if words and "\n" not in before[before.rfind(words[-1]) :] else ""
 
 
-def _written_so(place: RepeatPlace) -> bool:
-    """Whether a seed has the words with the same capitals and accents."""
-    return any(seed.written.issuperset(place.repeat.words) for seed in place.repeat.seeds)
-
-
 REPEAT_FEATURES: Mapping[str, Callable[[RepeatPlace], float]] = {
     "best seed": lambda place: max(seed.probability for seed in place.repeat.seeds),
     "mentions": lambda place: log1p(sum(seed.times for seed in place.repeat.seeds)),
@@ -101,7 +94,8 @@ REPEAT_FEATURES: Mapping[str, Callable[[RepeatPlace], float]] = {
     "words": lambda place: log1p(len(place.repeat.words)),
     "has last word": lambda place: any(fold(place.repeat.words[-1]) == s.words[-1] for s in place.repeat.seeds),
     "has first word": lambda place: any(fold(place.repeat.words[0]) == s.words[0] for s in place.repeat.seeds),
-    "written as in seed": _written_so,
+    # With the same capitals and accents.
+    "written as in seed": lambda place: any(s.written.issuperset(place.repeat.words) for s in place.repeat.seeds),
     "capitalised": lambda place: all(word[:1].isupper() for word in place.repeat.words),
     "in capitals": lambda place: place.written.isupper(),
     "in small letters": lambda place: place.written.islower(),

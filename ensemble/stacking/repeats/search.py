@@ -3,7 +3,6 @@
     accepted = [[Decision(Span(8, 18, "PATIENT"), 0.98, True, ())], []]          of two notes of one patient
     repeats = search(["Patient Dana Smith.", "Smith, Dana: fell."], accepted, "en")
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
-    repeats[1][0].seeds[0].places                                     {0: 8}: the mention in the first note
 
 Case and accents do not matter, and only whole words are found. Any part of a name counts, in its order, or inverted
 with a comma (`Smith, Dana`); a title only before the name, and a part of less than three letters only beside another.
@@ -50,12 +49,10 @@ class Seed:
 
     :param words: folded, in order.
     :param parts: the words that count alone; empty if only the whole counts.
-    :param order: index of each word.
     :param first: index of the first word that is no title.
     :param is_inverted: whether a mention has a comma, so that the first words may follow.
     :param written: the words as in the mentions.
     :param places: index of a note -> start of its first mention.
-    :param times: number of mentions.
     :param probability: of the surest mention.
     """
 
@@ -111,9 +108,7 @@ def non_name_words(language: str) -> frozenset[str]:
 def search(texts: Sequence[str], accepted: Sequence[Sequence[Decision]], language: str) -> list[list[Repeat]]:
     """Repeats of accepted mentions in the notes of one patient.
 
-    :param texts: the notes.
     :param accepted: for each note its accepted decisions; only labels with a search mode are searched for.
-    :param language: ISO 639-1 code, for titles and particles.
     :returns: for each note its repeats, sorted by span; each span and label once.
     """
     strings = [*_strings(_seeds(texts, accepted, language))]

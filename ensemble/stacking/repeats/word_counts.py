@@ -3,7 +3,6 @@
     counts = WordCounts.of(documents, "en")
     counts.is_word("brown")                       True: it is in small letters outside PHI, or in a list of ours
     counts.count("brown")                         Seen(small=14, outside=17, inside=2), in patients
-    counts.count("brown", without="110")          the same without the notes of patient 110
 
 The training notes show how often a word occurs outside PHI; `common_words.toml` lists names that are everyday words.
 """
@@ -56,7 +55,6 @@ class _CountsState(TypedDict):
 class WordCounts:
     """The words of three letters and more of annotated notes.
 
-    :param language: ISO 639-1 code.
     :param seen: folded word -> its counts; without names of only one patient.
     :param patients: patient -> the words of their notes, with counts of 1 or 0; in training only.
     """
