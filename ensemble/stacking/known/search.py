@@ -22,13 +22,12 @@ from typing import NamedTuple
 
 from phistack.ensemble.stacking.known.dates import KnownDates
 from phistack.ensemble.stacking.known.names import (
+    Misspellings,
     Name,
     Spelling,
     Stretch,
     doubtful_words,
     is_sentence_end,
-    may_be_misspelt,
-    meant_by,
     spelt_out,
 )
 from phistack.ensemble.stacking.known.roster import Record, SearchedAs, label_of, roles, searched_as
@@ -103,7 +102,7 @@ class KnownIndex:
         self._index = Index((spelling.string, (number, spelling)) for number, spelling in spellings)
         words = [word for name in self._names.values() for word in name.long_words]
         phrases = [*of_kind["phrase"].values(), *of_kind["address"].values()]
-        self._long_words = may_be_misspelt([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
+        self._misspellings = Misspellings([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
         self._readings: dict[str, tuple[str, ...]] = {}
 
     def _spellings(self, number: int) -> Iterator[Spelling]:
@@ -157,7 +156,7 @@ class KnownIndex:
                 word = reading.text[slice(*reading.place(start, end))]
                 if word not in self._readings:
                     spelt = () if word.isascii() else (spelt_out(word),)
-                    self._readings[word] = (*spelt, *meant_by(fold(word), self._long_words))
+                    self._readings[word] = (*spelt, *self._misspellings.of(fold(word)))
                 for other in self._readings[word]:
                     found[start].append((end, other))
             if self._has_phones and reading.folded[first].isdecimal():
