@@ -155,7 +155,7 @@ class TbedSubmodel(Submodel):
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
 
     def notes(self, tables: Sequence[FeatureTable]) -> Notes:
-        """Annotated notes with their initial tags, for `tbed.tagger.score_rules`."""
+        """Annotated notes with their initial tags, for `tbed.learner.score_rules`."""
         return Notes(tables, self._initial(tables)[0], [table.tags() for table in tables])
 
     def edited(self, text: str, *, name: str, space: FeatureSpace) -> Self:
