@@ -582,7 +582,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType,
 
 
 def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines: ModuleType, tmp_path: Path) -> None:
-    from phistack.ensemble.batch.commands import _columns
+    from phistack.ensemble.batch.reports.audit import _columns
 
     source = write(tmp_path / "in.csv", ROWS)
     rows = open_format(source, source, FormatSettings(_columns(["id", "text", "group"]))).rows()

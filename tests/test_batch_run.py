@@ -17,13 +17,12 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
-from phistack.ensemble.batch.commands import key_from, policy_from
 from phistack.ensemble.batch.journal import DoneChunk, Journal
-from phistack.ensemble.batch.publishing import locked
 from phistack.ensemble.batch.reports.audit import _START, _link
 from phistack.ensemble.batch.reports.shown_summary import next_steps
 from phistack.ensemble.batch.rows import FormatSettings, Part
-from phistack.ensemble.batch.settings import read_struck
+from phistack.ensemble.batch.run_folder import locked
+from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
 from phistack.ensemble.batch.workers.job import NoteInput
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
@@ -599,7 +598,12 @@ def test_a_summary_is_what_its_file_says_and_an_older_one_can_be_read(run: RunSe
     summary = deidentify(run)
     saved = json.loads((run.reports / "summary.json").read_text())
     assert summary.to_dict() == saved and Summary.from_dict(saved) == summary
-    assert list(saved)[2:6] == ["notes", "quarantined", "quarantined, tried again by the same command", "notes with PHI"]
+    assert list(saved)[2:6] == [
+        "notes",
+        "quarantined",
+        "quarantined, tried again by the same command",
+        "notes with PHI",
+    ]
     assert saved["this start"]["notes of this start"] == summary.start.notes == 9
     del saved["passed over"], saved["quarantined, tried again by the same command"]
     assert Summary.from_dict(saved).passed_over == {} and notices(Summary.from_dict(saved)) == {}

@@ -28,22 +28,28 @@ from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk, chunks_of
 from phistack.ensemble.batch.columns import check_labels
-from phistack.ensemble.batch.continuing import (
-    begun,
-    changed_input,
-    finished_summary,
-    is_begun,
-    kept_journal,
-    refuse_changed_input,
-    year_begun,
-)
 from phistack.ensemble.batch.engine_choice import suited_engines
 from phistack.ensemble.batch.journal import Journal
 from phistack.ensemble.batch.output_check import check_output
-from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, locked, publish, remove, replaces_own
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
 from phistack.ensemble.batch.rows import InputFormat, open_format, refuse_other_ending
+from phistack.ensemble.batch.run_folder import (
+    ROSTER_INDEX,
+    begun,
+    changed_input,
+    clear,
+    finished_summary,
+    is_begun,
+    is_published,
+    kept_journal,
+    locked,
+    publish,
+    refuse_changed_input,
+    remove,
+    replaces_own,
+    year_begun,
+)
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput

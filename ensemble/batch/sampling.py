@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scipy.stats import beta
 
-from phistack.ensemble.batch.reports.report import AUDIT
+from phistack.ensemble.batch.reports.audit import AUDIT
 from phistack.features.errors import CorpusError
 
 CONFIDENCE = 0.95

@@ -144,9 +144,8 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
-    from phistack.ensemble.batch.commands import key_from, policy_from
     from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
-    from phistack.ensemble.batch.settings import read_struck
+    from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
 
     if "-" in (str(source), str(out)):
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")

@@ -23,7 +23,7 @@ from typing import IO, Any
 import msgspec
 
 from phistack.ensemble.batch.journal import GO_ON
-from phistack.ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
+from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest, summary_digest
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
 from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
@@ -35,7 +35,7 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.reliability import reliability_of
 from phistack.features.writing import refused_by_disk, write_json
 
-AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"
+QUARANTINE, REVIEW = "quarantine.jsonl", "review.tsv"
 PAGE = "summary.html"
 PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that holds what was not read as notes, with the number of files."""
