@@ -7,9 +7,9 @@ rows          of any input and its output; `columns` says what becomes of each c
 chunks        rows that are handled together, and the first few, by which the engine may be chosen
 workers       processes of this machine, this process, or a Dask cluster, in a `pool`; `work` is what one does with a
               `job`, `identifier_register` searches outputs for leaks, `isolation` is for notes under suspicion
-journal       which chunks are done, in SQLite; `store` keeps their files
-runner        a run from start to end; `output_check` reads its output again, `run_folder` puts it in its place, keeps
-              other runs out and knows what an earlier start left
+journal       which chunks are done, in SQLite; `store` keeps their files and reads the output again
+runner        a run from start to end; `run_folder` puts its output in its place, keeps other runs out and knows what an
+              earlier start left
 sampling      notes of a finished run for a person to read
 reports       what a run says of itself: `audit`, `summary`, and `shown_summary` on the terminal and as a page
 """

@@ -28,9 +28,7 @@ from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk, chunks_of
 from phistack.ensemble.batch.columns import check_labels
-from phistack.ensemble.batch.engine_choice import suited_engines
 from phistack.ensemble.batch.journal import Journal
-from phistack.ensemble.batch.output_check import check_output
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
 from phistack.ensemble.batch.rows import InputFormat, open_format, refuse_other_ending
@@ -51,8 +49,8 @@ from phistack.ensemble.batch.run_folder import (
     year_begun,
 )
 from phistack.ensemble.batch.settings import RunSettings
-from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput
+from phistack.ensemble.batch.store import Store, check_output
+from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput, suited_engines
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
