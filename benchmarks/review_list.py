@@ -79,7 +79,7 @@ def ranked(engine: Engine, notes: Sequence[Document]) -> tuple[list[str], list[s
                 continue
             places = ((span.start + a, span.start + b) for a, b in words_of(note.text[span.start : span.end]))
             missed += [fold(note.text[a:b]) for a, b in places if b - a > 1]
-    return [fold(row.word) for row in in_order(found.values())], missed
+    return [fold(row.word) for row in in_order(found)], missed
 
 
 if __name__ == "__main__":

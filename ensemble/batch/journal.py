@@ -5,7 +5,7 @@
         journal.done(chunk_number)                             what was added, or nothing
 
 Its write-ahead log keeps it whole when a process or a machine dies; what the last moments before added may be missing,
-and is then done again. It holds numbers and hashes, and no text but the review list, which is in the output too.
+and is then done again. It holds numbers and hashes, and no text.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from phistack.ensemble.batch.reports.review import ReviewRow, in_order
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.features.errors import StorageError
 
@@ -35,22 +33,12 @@ CREATE TABLE IF NOT EXISTS register (
     patient BLOB, words INTEGER, identifier BLOB, label TEXT,
     PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS suspects
-    (word TEXT PRIMARY KEY, likely REAL, times INTEGER, notes INTEGER, note TEXT, start_at INTEGER, end_at INTEGER,
-    line TEXT);
 """
 
 
-@dataclass(frozen=True, slots=True)
-class DoneChunk:
-    """A chunk that is done.
-
-    :param input: SHA-256 of its rows.
-    :param data: SHA-256 of its part of the output.
-    :param records: SHA-256 of the facts on its notes.
-    :param notes: how many notes it has.
-    :param quarantined: how many of them are in quarantine.
-    """
+class DoneChunk(NamedTuple):
+    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts on its notes, the number of
+    notes, and how many of them are in quarantine."""
 
     input: bytes
     data: bytes
@@ -125,20 +113,18 @@ class Journal:
 
         :param entries: the hash of a patient and an entry of the register, for each identifier.
         """
-        row = (number, chunk.input, chunk.data, chunk.records, chunk.notes, chunk.quarantined)
         register = [(patient, words, digest, label) for patient, (label, words, digest) in sorted(entries)]
         with self._transaction() as database:
-            database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (number, *chunk))
             if not chunk.quarantined:
                 database.execute("DELETE FROM begun WHERE number = ?", (number,))
             database.executemany("INSERT OR IGNORE INTO register VALUES (?, ?, ?, ?)", register)
 
     def done(self, number: int) -> DoneChunk | None:
         """The chunk of that number, if it is done."""
-        columns = "input, data, records, notes, quarantined"
         with self._checked():
-            row = self._database.execute(f"SELECT {columns} FROM chunks WHERE number = ?", (number,)).fetchone()
-        return DoneChunk(*row) if row else None
+            row = self._database.execute("SELECT * FROM chunks WHERE number = ?", (number,)).fetchone()
+        return DoneChunk(*row[1:]) if row else None
 
     def forget(self, numbers: Iterable[int]) -> None:
         """Have chunks done again; as their identifiers can be in any note, all outputs are searched again."""
@@ -174,23 +160,3 @@ class Journal:
         """Add what the search of a chunk's output found."""
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (number, json.dumps(sorted(counts))))
-
-    def clear_review(self) -> None:
-        """Begin the review list anew."""
-        with self._transaction() as database:
-            database.execute("DELETE FROM suspects")
-
-    def add_review(self, words: Iterable[ReviewRow]) -> None:
-        """Add words of some notes to the review list."""
-        with self._transaction() as database:
-            database.executemany(
-                "INSERT INTO suspects VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
-                "likely = max(likely, excluded.likely), times = times + excluded.times, notes = notes + excluded.notes",
-                words,
-            )
-
-    def review(self) -> Iterator[ReviewRow]:
-        """The review list, in order."""
-        with self._checked():
-            rows = map(ReviewRow._make, self._database.execute("SELECT * FROM suspects ORDER BY word"))
-            yield from in_order(rows)
