@@ -18,7 +18,6 @@ from rich.console import Console
 from benchmarks.hospital_notes.notes import invented
 from benchmarks.redaction import with_what_must_go
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, in_order
-from phistack.ensemble.batch.workers.detection import Detection
 from phistack.ensemble.batch.workers.review_words import KnownWords, suspects
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -70,8 +69,7 @@ def ranked(engine: Engine, notes: Sequence[Document]) -> tuple[list[str], list[s
         changed = deidentifier.apply(note, reading.annotated.spans)
         replaced = sorted({(r.span.start, r.span.end) for r in changed.replacements})
         known = KnownWords(note.text[start:end] for start, end in replaced)
-        of_engine = Detection.of(reading)
-        words = [(*suspect,) for suspect in suspects(note.text, replaced, of_engine.rejected, safe, known)]
+        words = [(*suspect,) for suspect in suspects(note.text, changed, reading.decisions, safe, known)]
         collect(found, note.id, words)
         is_gone = touching(replaced)
         for span in with_what_must_go(note, deidentifier).spans:

@@ -26,7 +26,7 @@ from phistack.ensemble.batch.columns import engine_label, treatments_of
 from phistack.ensemble.batch.reports.shown_summary import done, held_back
 from phistack.ensemble.batch.rows import Part, open_format
 from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.detection import Detection, with_column_identifiers
+from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.deidentification import Policy, kind_of
@@ -253,11 +253,11 @@ def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch
         text = f"A. Castellanos, seen {month + 1}/{day + 1}/19."
         columns = Part("Ann Castellanos", "PATIENT"), Part(f"2019-{month + 1:02}-{day + 1:02}", "DATE")
         notes.append((*columns, Part(f"{4711000 + i}", "IDNUM"), Part(text)))
-    found = [[Detection((Span(0, len(p.text), p.label),) if p.label else ()) for p in parts] for parts in notes]
+    found = [[(Span(0, len(p.text), p.label),) if p.label else () for p in parts] for parts in notes]
     known = with_column_identifiers(notes, found, RecordSearch(LabelSet.named("i2b2-2014"), "en"))
     assert made == [81], "a name, and the dates and numbers of 40 rows"
     for parts, (*_, in_text) in zip(notes, known, strict=True):
-        there = {parts[-1].text[span.start : span.end] for span in in_text.spans}
+        there = {parts[-1].text[span.start : span.end] for span in in_text}
         assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there
 
 

@@ -20,10 +20,9 @@ from phistack.ensemble.batch import Columns, RunSettings, Summary, audit_run, de
 from phistack.ensemble.batch.journal import DoneChunk, Journal
 from phistack.ensemble.batch.reports.audit import _START, _link
 from phistack.ensemble.batch.reports.shown_summary import next_steps
-from phistack.ensemble.batch.rows import FormatSettings, Part
+from phistack.ensemble.batch.rows import FormatSettings, Part, Row
 from phistack.ensemble.batch.run_folder import locked
 from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
-from phistack.ensemble.batch.workers.job import NoteInput
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.engine.steps import stretches
@@ -642,7 +641,8 @@ def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path:
 
 
 def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text() -> None:
-    assert repr(NoteInput("1", "MRN 4711", (Part("Dr. Ames"),))) == "NoteInput(id='1')"
+    row = Row("line 1", None, b"", "1", "MRN 4711", (Part("Dr. Ames"),))
+    assert repr(row) == "Row(place='line 1', id='1', problem='')"
 
 
 def test_the_end_of_a_run_says_what_to_do_next(run: RunSettings) -> None:

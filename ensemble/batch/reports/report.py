@@ -126,6 +126,8 @@ def _summary(
     """The summary without the end of the log and the times of this start."""
     leaks = _leaks(store)
     engines = (settings.model, *settings.by_language.values())
+    named = (*_SUMMED.values(), "by_engine", "by_reason")
+    sums: dict[str, Any] = {**totals.notes, **{name: _sorted(totals.by_name[name]) for name in named}}
     return Summary(
         begun_on=store.journal.fact("begun on") or "",
         engines={path.stem: reliability_of(read_manifest(path)).sentence for path in engines},
@@ -137,8 +139,7 @@ def _summary(
         passed_over=store.journal.fact(PASSED_OVER) or {},
         words_to_review=n_words,
         settings=dict(fingerprint),
-        **totals.notes,
-        **{name: _sorted(totals.by_name[name]) for name in (*_SUMMED.values(), "by_engine", "by_reason")},
+        **sums,
     )
 
 

@@ -51,8 +51,8 @@ def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, fl
     :param words: each with how likely it identifies somebody, its start, its end and its line.
     """
     seen = set()
-    for word, likely, *place in words:
-        row = rows.get(word) or ReviewRow(word, 0.0, 0, 0, note, *place)
+    for word, likely, start, end, line in words:
+        row = rows.get(word) or ReviewRow(word, 0.0, 0, 0, note, start, end, line)
         is_new = word not in seen
         rows[word] = row._replace(likely=max(row.likely, likely), times=row.times + 1, notes=row.notes + is_new)
         seen.add(word)

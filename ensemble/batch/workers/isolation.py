@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from typing import Self
 
-from phistack.ensemble.batch.rows import Part
-from phistack.ensemble.batch.workers.job import DIED, STUCK, Job, NoteInput, NoteResult
+from phistack.ensemble.batch.rows import Part, Row
+from phistack.ensemble.batch.workers.job import DIED, STUCK, Job, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk, start_worker
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError
@@ -30,7 +30,7 @@ found by the harmless note. A note that kills does so three times for certain.""
 _DEATHS_AT_THE_START = 30
 _SECONDS_OF_PAUSE = 0.3
 _LONGEST_PAUSE = 5.0
-_HARMLESS = NoteInput("harmless", "harmless", (Part("Nothing to report."),))
+_HARMLESS = Row("", None, b"", "harmless", "harmless", (Part("Nothing to report."),))
 
 
 class IsolatedProcess:
@@ -40,7 +40,7 @@ class IsolatedProcess:
     :param patience: seconds after which a process with these notes is given up; 0 for never.
     """
 
-    def __init__(self, job: Job, patience: Callable[[Sequence[NoteInput]], float]) -> None:
+    def __init__(self, job: Job, patience: Callable[[Sequence[Row]], float]) -> None:
         self._job = job
         self._patience = patience
         self._pool: Executor | None = None
@@ -57,7 +57,7 @@ class IsolatedProcess:
             end_pool(self._pool)
             self._pool = None
 
-    def process(self, notes: Sequence[NoteInput]) -> list[NoteResult]:
+    def process(self, notes: Sequence[Row]) -> list[NoteResult]:
         """De-identify notes; one result each, in order.
 
         :raises MissingResourceError: if processes die whatever they are given.
@@ -74,7 +74,7 @@ class IsolatedProcess:
                 results[i] = result
         return results
 
-    def _judged(self, note: NoteInput) -> NoteResult:
+    def _judged(self, note: Row) -> NoteResult:
         """What becomes of a single note, or that it is deadly."""
         try:
             result = self._survived([note], DEATHS_OF_A_NOTE)
@@ -86,7 +86,7 @@ class IsolatedProcess:
             raise _machine_kills()
         return NoteResult(problem=DIED)
 
-    def _survived(self, notes: Sequence[NoteInput], tries: int) -> list[NoteResult] | None:
+    def _survived(self, notes: Sequence[Row], tries: int) -> list[NoteResult] | None:
         """The results, or nothing if the process died each time.
 
         :raises TimeoutError: if a single note did not come back; of several, nothing is known of each.

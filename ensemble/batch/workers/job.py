@@ -1,6 +1,5 @@
-"""What a worker gets: the job and the notes; and what it gives back for each note, or why the note is held back.
+"""What a worker gets beside the notes, and what it gives back for each note, or why the note is held back.
 
-    NoteInput("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))
     took_longer(60.0)                                  "it took longer than 60 seconds"
     is_transient("it took longer than 60 seconds")     True: another try may do better
     is_transient("not UTF-8 at byte 7")                False
@@ -13,22 +12,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.columns import check_labels, engine_label
-from phistack.ensemble.batch.rows import Part
+from phistack.ensemble.batch.columns import check_labels
+from phistack.ensemble.batch.rows import Row
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
 from phistack.ensemble.deidentification import Deidentifier
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.engine.steps import LONGEST_PIECE
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 from phistack.ensemble.stacking.known.roster import Roster, kept_open
 from phistack.ensemble.stacking.overruling import Overruling
-from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.language_gate import languages_of
@@ -145,7 +142,7 @@ class Job:
         """All bundles, the one of the run first."""
         return tuple(dict.fromkeys([self.bundle, *self.by_language.values()]))
 
-    def bundle_for(self, note: NoteInput) -> Bundle:
+    def bundle_for(self, note: Row) -> Bundle:
         """The bundle that reads a note: that of its language, if it shows one that there is a bundle for."""
         if not self.by_language:
             return self.bundle
@@ -170,31 +167,6 @@ class Job:
         if run.known is not None:
             roster = kept_open(run.known.resolve(), self.roster, run.key, self.roster_index)
         return run.load(bundle[0]).with_options(run.options, others=others, roster=roster)
-
-
-@dataclass(frozen=True, slots=True)
-class NoteInput:
-    """A note on its way to a worker."""
-
-    id: str
-    patient: str = field(repr=False)
-    parts: tuple[Part, ...] = field(repr=False)
-    kept: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Column and value of what passes as it is."""
-
-    def labelled(self, labels: LabelSet) -> NoteInput:
-        """The same note, with the labels that an engine has for those of its columns."""
-        return replace(self, parts=tuple(replace(p, label=engine_label(p.label, labels)) for p in self.parts))
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """Each part for the engine."""
-        return tuple(Document(self.id, part.text, (), self.patient) for part in self.parts)
-
-    @property
-    def units(self) -> int:
-        """By how many times the time limit is multiplied."""
-        return 1 + sum(len(part.text) for part in self.parts) // LONGEST_PIECE
 
 
 @dataclass(slots=True)

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
+from phistack.ensemble.batch.rows import Row
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, LeakSearch
 from phistack.ensemble.batch.workers.isolation import IsolatedProcess
-from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
+from phistack.ensemble.batch.workers.job import Job, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError, need
@@ -93,7 +94,7 @@ class Workers:
         return self.jobs == 1 and not self.cluster
 
     def process(
-        self, chunks: Iterable[tuple[_T, Sequence[NoteInput]]], deaths: Callable[[_T], int] = lambda chunk: 0
+        self, chunks: Iterable[tuple[_T, Sequence[Row]]], deaths: Callable[[_T], int] = lambda chunk: 0
     ) -> Iterator[tuple[_T, list[NoteResult]]]:
         """De-identify the notes of chunks.
 
@@ -173,7 +174,7 @@ class Workers:
 
     def _patience(self, notes: Sequence[Any]) -> float:
         """Seconds after which a process that says nothing is given up, however many slow notes it has."""
-        units = max((note.units for note in notes if isinstance(note, NoteInput)), default=1)
+        units = max((note.units for note in notes if isinstance(note, Row)), default=1)
         return _SECONDS_TO_START + 10 * units * self.job.run.timeout if self.job.run.timeout else 0.0
 
     def _window(self) -> int:

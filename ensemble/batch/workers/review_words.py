@@ -1,7 +1,7 @@
 """Words that are still in an output and may identify somebody, each with how likely that is.
 
-    suspects("Seen by Dr. Ames.", [], [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16, "")]
-    suspects("Mr Hilard.", [], [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.9, 3, 9, "")]
+    suspects("Seen by Dr. Ames.", result, [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16, "")]
+    suspects("Mr Hilard.", result, [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.9, 3, 9, "")]
 
 A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
 safe (`ensemble.engine.doubt`). The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from phistack.ensemble.deidentification import Deidentified
+from phistack.ensemble.deidentification.splicing import spliced
 from phistack.ensemble.engine.doubt import SafeText
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Document, Span
 from phistack.features.letters import edits, fold
 from phistack.features.passages import IN_DOUBT
 from phistack.features.plain_view import plain_text, plain_view
-from phistack.features.ranges import Range, covering, overlapping_each
+from phistack.features.ranges import covering, overlapping_each
 
 _RUN = re.compile(r"[^\W\d_]+|\w+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -55,38 +58,33 @@ class Suspect(NamedTuple):
 
 def suspects(
     text: str,
-    replaced: Iterable[Range],
-    rejected: Sequence[tuple[int, int, float]],
+    result: Deidentified,
+    decisions: Iterable[Decision],
     safe: SafeText,
     known: KnownWords,
     *,
-    html: bool = False,
     with_line: bool = False,
 ) -> Iterator[Suspect]:
     """The words of a note that may still identify somebody, from left to right.
 
-    :param replaced: start and end of what was replaced in it, sorted.
-    :param rejected: start, end and probability of the candidates that the engine rejected.
+    :param result: what became of it.
+    :param decisions: of the engine on its candidates.
     """
-    blanked = _blanked(text, replaced)
-    view = plain_view(Document("note", blanked), html=html)
+    spans = (replacement.span for replacement in result.replacements)
+    # Of the same length, so that places in it are those in the note.
+    blanked = spliced(text, ((span.start, span.end, _BLOT * (span.end - span.start)) for span in spans)) or ""
+    view = plain_view(Document("note", blanked))
     plain = view.document.text
     is_doubtful = covering(safe.doubtful(plain))
     matches = list(_ANY_WORD.finditer(plain))
     places = [Span(*view.place(*match.span()), IN_DOUBT) for match in matches]
-    candidates = [_Rejected(Span(start, end, IN_DOUBT), probability) for start, end, probability in rejected]
-    near = overlapping_each(places, candidates)
+    near = overlapping_each(places, (decision for decision in decisions if not decision.accepted))
     for match, place, of_word in zip(matches, places, near, strict=True):
         likely = _likely(match[0]) if is_doubtful(*match.span()) else 0.0
         likely = max(likely, _LIKE_KNOWN * known.has_like(match[0]), *(one.probability for one in of_word))
         if likely >= _SHORT and len(match[0]) > 1:
             line = _line(blanked, place) if with_line else ""
             yield Suspect(match[0], likely, place.start, place.end, line)
-
-
-class _Rejected(NamedTuple):
-    span: Span
-    probability: float
 
 
 def _likely(word: str) -> float:
@@ -124,16 +122,6 @@ def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
     view = plain_view(Document("note", text))
     words = (match for pattern in (_RUN, _WORD) for match in pattern.finditer(view.document.text))
     return [view.place(*match.span()) for match in words if fold(match[0]) in struck]
-
-
-def _blanked(text: str, replaced: Iterable[Range]) -> str:
-    """The text of the same length with the replacements blotted out."""
-    pieces: list[str] = []
-    position = 0
-    for start, end in replaced:
-        pieces += (text[position:start], _BLOT * (end - start))
-        position = end
-    return "".join([*pieces, text[position:]])
 
 
 def _line(blanked: str, place: Span) -> str:
