@@ -7,7 +7,7 @@ verify(document, result)                          raises unless all outside the 
 
 `kinds`, `policy` and `strategies` decide what becomes of each label; `deidentifier` and `pseudonymisation` apply it to
 a note or a corpus; `verification` proves that nothing else changed. `surrogates` makes a surrogate for each kind with
-`names`, `dates`, `codes`, `places` and `word_groups`. A surrogate depends on its `context`: the choices of a key
+`names`, `dates`, `codes` and `places`. A surrogate depends on its `context`: the choices of a key
 (`keyed_choices`) and the `memory` of the patient. The names that other rooms use are in `__init__.pyi`; they are
 imported when they are first used.
 """

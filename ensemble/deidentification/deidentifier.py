@@ -14,7 +14,7 @@ from copy import deepcopy
 
 from phistack.ensemble.deidentification import strategies
 from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.over_89 import is_birth, unmarked
+from phistack.ensemble.deidentification.dates.ages import is_birth, unmarked
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import PatientMemory

@@ -1,7 +1,6 @@
 """What each strategy makes of a mention: `CHANGES`, whose properties are declared in `strategies.toml`.
 
 tag("PATIENT")                 "[PATIENT]"
-mask("Zoë 7")                  "*****"
 CHANGES["remove"](note, span)  ""
 
 A new strategy is an entry in each of the two; policies, the deidentifier and the command line read them.
@@ -15,13 +14,11 @@ from dataclasses import dataclass, field
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.ages import cap_age
-from phistack.ensemble.deidentification.dates.over_89 import is_birth, kept_year, year_beside
+from phistack.ensemble.deidentification.dates.ages import cap_age, is_birth, kept_year, year_beside
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
-from phistack.ensemble.deidentification.surrogates import surrogate
-from phistack.ensemble.deidentification.word_groups import kinship, profession_group
+from phistack.ensemble.deidentification.surrogates import kinship, profession_group, surrogate
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
@@ -66,16 +63,6 @@ class Note:
 def tag(label: str) -> str:
     """The label in brackets."""
     return f"[{label}]"
-
-
-def name(label: str) -> str:
-    """The label as it is, as Tjong Kim Sang et al. (2019) write the class of an entity."""
-    return label
-
-
-def mask(mention: str) -> str:
-    """An asterisk for every character, of whatever alphabet, blanks and line ends too; it shows the length."""
-    return "*" * len(mention)
 
 
 def _number(note: Note, span: Span) -> int:
@@ -126,10 +113,12 @@ def _age(note: Note, span: Span) -> str | None:
 CHANGES: dict[str, Callable[[Note, Span], str | None]] = {
     "tag": lambda note, span: tag(span.label),
     "number": lambda note, span: f"[{span.label}-{_number(note, span)}]",
-    "name": lambda note, span: name(span.label),
+    # Tjong Kim Sang et al. (2019) write the class of an entity.
+    "name": lambda note, span: span.label,
     # AnonyMate (Adams et al. 2019) writes `Person 1`.
     "numbered": lambda note, span: f"{span.label} {_number(note, span)}",
-    "mask": lambda note, span: mask(note.written(span)),
+    # Blanks and line ends too; it shows the length.
+    "mask": lambda note, span: "*" * len(note.written(span)),
     "remove": lambda note, span: "",
     "surrogate": lambda note, span: surrogate(note.kind(span), note.text(span), note.context),
     "substitute": lambda note, span: note.policy.substitute(span.label, note.kind(span)),

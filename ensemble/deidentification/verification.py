@@ -87,10 +87,10 @@ def _carried_out(replacement: Replacement, old: str, new: str) -> bool:
     checks = {
         "keep": new == old,
         "tag": new == strategies.tag(replacement.span.label),
-        "name": new == strategies.name(replacement.span.label),
+        "name": new == replacement.span.label,
         "numbered": re.fullmatch(rf"{label} \d+", new) is not None,
         "number": re.fullmatch(rf"\[{label}-\d+\]", new) is not None,
-        "mask": new == strategies.mask(old),
+        "mask": new == "*" * len(old),
         "remove": new == "",
         **dict.fromkeys(KEYED, new != "" and normalised(new) != normalised(plain_text(old))),
         "substitute": new != "",

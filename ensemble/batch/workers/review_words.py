@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from phistack.ensemble.deidentification import Deidentified
-from phistack.ensemble.deidentification.splicing import spliced
+from phistack.ensemble.deidentification.context import spliced
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features.documents import Document, Span

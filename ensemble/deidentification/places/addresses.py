@@ -13,14 +13,13 @@ import re
 from collections.abc import Callable
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
-from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.context import Context, spliced
 from phistack.ensemble.deidentification.places.cities import (
     surrogate_city,
     surrogate_country,
     surrogate_postcode,
     surrogate_state,
 )
-from phistack.ensemble.deidentification.splicing import spliced
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of, parts
 

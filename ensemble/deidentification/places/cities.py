@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.patterns import names as date_names
+from phistack.ensemble.deidentification.dates.parsing import names as date_names
 from phistack.ensemble.deidentification.word_lists import LANGUAGES, shipped
 from phistack.features.letters import fold, in_case_of, parts
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
-from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.splicing import spliced
+from phistack.ensemble.deidentification.context import Context, spliced
 from phistack.ensemble.deidentification.word_lists import known_words, words
 from phistack.features.letters import fold, in_case_of, parts
 
