@@ -1,6 +1,5 @@
 """Runs from outside: what comes out, what goes to quarantine, what is refused, what the reports tell."""
 
-import gzip
 import hashlib
 import hmac
 import json
@@ -171,37 +170,6 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(
     assert result.problem == "the encoding ascii has no code for a character of the new text"
 
 
-@pytest.mark.parametrize("form", ["text", "csv", "jsonl.gz", "parquet"])
-def test_every_form_comes_out_in_the_same_form_and_order(run: RunSettings, tmp_path: Path, form: Any) -> None:
-    notes = texts(run.source)
-    source, target = tmp_path / f"source.{form}", tmp_path / f"target.{form}"
-    if form == "text":
-        source.mkdir()
-        for i, text in enumerate(notes):
-            (source / f"{i}.txt").write_text(text)
-    elif form == "csv":
-        source.write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(notes)))
-    elif form == "parquet":
-        pyarrow = pytest.importorskip("pyarrow")
-        from pyarrow import parquet
-
-        parquet.write_table(pyarrow.table({"id": [str(i) for i in range(9)], "text": notes}), source)
-    else:
-        source.write_bytes(gzip.compress(run.source.read_bytes()))
-    run = replace(run, source=source, target=target)
-    assert deidentify(run).notes == 9
-    redacted = "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."
-    if form == "text":
-        assert [path.read_text() for path in sorted(target.iterdir())] == [redacted] * 9
-    elif form == "csv":
-        assert target.read_text() == "id,text\n" + "".join(f"{i},{redacted}\n" for i in range(9))
-    elif form == "parquet":
-        assert parquet.read_table(target)["text"].to_pylist() == [redacted] * 9
-    else:
-        assert gzip.decompress(target.read_bytes()).count(b"[PATIENT]") == 9
-    assert audit_run(target).notes == 9 and not audit_run(target).problems
-
-
 def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run: RunSettings) -> None:
     write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called.", "Ann Hillard? Not 2."])
     summary = deidentify(run)
@@ -306,6 +274,7 @@ def test_a_changed_input_bundle_policy_key_or_code_is_refused_without_restart(
         ({"struck": frozenset({"ames"})}, "strike list"),
         ({"second_pass": False}, "second pass"),
         ({"options": EngineOptions(cascade=False)}, "cascade"),
+        ({"form_settings": FormatSettings(Columns(others={"id": "keep", "ward": "remove"}))}, "columns"),
     ):
         with pytest.raises(SettingsError, match=f"begun with another {what}"):
             deidentify(replace(run, **change))

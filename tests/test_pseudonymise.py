@@ -271,14 +271,6 @@ def test_trienes_leaves_professions_and_others_to_a_person() -> None:
     assert made.corpus.documents[0].text == "werkt [Profession]" and [id for id, _ in made.tags] == ["1"]
 
 
-def test_persons_are_numbered_by_the_order_of_their_first_mention() -> None:
-    text = "Ann Lee met Bob Roy; Lee and Roy left."
-    spans = [("Ann Lee", "PATIENT"), ("Bob Roy", "PATIENT"), ("Lee", "PATIENT"), ("Roy", "PATIENT")]
-    corpus = Corpus((marked(text, spans),), LabelSet.named("i2b2-2014"))
-    made = pseudonymise(corpus, Policy.named("number"), None).corpus.documents[0]
-    assert made.text == "[PATIENT-1] met [PATIENT-2]; [PATIENT-1] and [PATIENT-2] left."
-
-
 def test_shuffling_needs_a_corpus_and_substitutes_need_strings() -> None:
     with pytest.raises(SettingsError, match="only `phistack pseudonymise` has"):
         Deidentifier(Policy.named("trienes2020"), DUTCH, "nl", KEY)

@@ -31,7 +31,8 @@ def test_notes_that_came_out_are_drawn(phistack: Phistack, tmp_path: Path) -> No
     for number in range(12):
         text = "Seen by Dr. Birchwood for chest pain; she was sent home." if number else "Пациентка поступила с болью."
         (tmp_path / "notes" / f"{number}.txt").write_text(text, encoding="utf-8")
-    phistack("deidentify", tmp_path / "notes", tmp_path / "out", "--model", "english")
+    status, _, error = phistack("deidentify", tmp_path / "notes", tmp_path / "out", "--model", "english")
+    assert status == 3 and "1 of 12 notes are in quarantine" in error
     status, shown, error = phistack("sample", tmp_path / "out", "--notes", "5")
     assert status == 0, error
     assert "5 of the 11 notes that came out" in shown and "If none has one, at most 45.07 %" in shown

@@ -4,9 +4,9 @@
     points[0].year, points[0].month, points[0].days     2019, 5, (3,)
     parse_dates("some time later", "en", day_first=False)    None: words that are no date
 
-How dates are written is in `date_patterns.toml`, as regular expressions with a group for every part of a date; the names
-of months and weekdays are in `words/LANGUAGE.toml`. A numeric date whose order of day and month is open is read as the
-language, or the rest of the note, has it, and the other way where only that gives a day that exists.
+How dates are written is in `date_patterns.toml`, as regular expressions with a group for every part of a date; months
+and weekdays are in `words/LANGUAGE.toml`. A numeric date whose order of day and month is open is read as the language,
+or the rest of the note, has it, and the other way where only that gives a day that exists.
 """
 
 from __future__ import annotations
