@@ -85,7 +85,7 @@ def test_on_a_full_disk_a_run_stops_and_goes_on_when_there_is_room(
 
 CALLS = (
     (Path, "write_bytes"), (Path, "replace"), (Path, "rename"), (Path, "unlink"), (Path, "mkdir"), (shutil, "rmtree"),
-    (Journal, "add"), (Journal, "add_search"), (Journal, "set_fact"), (os, "sync"),
+    (Journal, "add"), (Journal, "set_fact"), (os, "sync"),
     (os, "fsync"),
 )  # fmt: skip
 

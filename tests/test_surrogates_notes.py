@@ -17,9 +17,9 @@ from phistack.ensemble.deidentification import (
     Policy,
     read_key,
     redact,
-    strategies,
     verify,
 )
+from phistack.ensemble.deidentification.deidentifier import CHANGES
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, key_check
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError, SettingsError, VerificationError
@@ -236,7 +236,6 @@ def test_a_span_becomes_its_label_and_the_rest_stays() -> None:
 
 
 def test_text_that_is_not_proven_does_not_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    tags = iter(["Lee", "[DOCTOR]"])
-    monkeypatch.setattr(strategies, "tag", lambda label: next(tags))
+    monkeypatch.setitem(CHANGES, "tag", lambda note, span: "Lee")
     with pytest.raises(VerificationError, match="document 1, offset 8: the strategy tag was not applied"):
         redact(Document("1", "Seen by Lee.", (Span(8, 11, "DOCTOR"),)))

@@ -28,11 +28,9 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS chunks (
     number INTEGER PRIMARY KEY, input BLOB NOT NULL, data BLOB NOT NULL, records BLOB NOT NULL,
     notes INTEGER NOT NULL, quarantined INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS begun (number INTEGER PRIMARY KEY, times INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS register (
     patient BLOB, words INTEGER, identifier BLOB, label TEXT,
     PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
 """
 
 
@@ -102,10 +100,8 @@ class Journal:
 
     def begin(self, number: int) -> int:
         """Count a start of a chunk; :returns: how often it began before without being done."""
-        with self._transaction() as database:
-            found = database.execute("SELECT times FROM begun WHERE number = ?", (number,)).fetchone()
-            times = int(found[0]) if found else 0
-            database.execute("INSERT OR REPLACE INTO begun VALUES (?, ?)", (number, times + 1))
+        times: int = self.fact(f"begun {number}") or 0
+        self.set_fact(f"begun {number}", times + 1)
         return times
 
     def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, HashedIdentifier]]) -> None:
@@ -117,7 +113,7 @@ class Journal:
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (number, *chunk))
             if not chunk.quarantined:
-                database.execute("DELETE FROM begun WHERE number = ?", (number,))
+                database.execute("DELETE FROM facts WHERE name = ?", (f"begun {number}",))
             database.executemany("INSERT OR IGNORE INTO register VALUES (?, ?, ?, ?)", register)
 
     def done(self, number: int) -> DoneChunk | None:
@@ -130,7 +126,7 @@ class Journal:
         """Have chunks done again; as their identifiers can be in any note, all outputs are searched again."""
         with self._transaction() as database:
             database.executemany("DELETE FROM chunks WHERE number = ?", [(number,) for number in numbers])
-            database.execute("DELETE FROM searches")
+            database.execute("DELETE FROM facts WHERE name GLOB 'search *'")
 
     def numbers(self) -> list[int]:
         """The numbers of all chunks that are done, in order."""
@@ -152,11 +148,9 @@ class Journal:
 
     def searched(self, number: int) -> list[tuple[str, str, int]] | None:
         """What the search of a chunk's output found: label, place and count; None before the search."""
-        with self._checked():
-            row = self._database.execute("SELECT counts FROM searches WHERE number = ?", (number,)).fetchone()
-        return [(label, place, count) for label, place, count in json.loads(row[0])] if row else None
+        found: list[tuple[str, str, int]] | None = self.fact(f"search {number}")
+        return found
 
     def add_search(self, number: int, counts: Iterable[tuple[str, str, int]]) -> None:
         """Add what the search of a chunk's output found."""
-        with self._transaction() as database:
-            database.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (number, json.dumps(sorted(counts))))
+        self.set_fact(f"search {number}", sorted(counts))

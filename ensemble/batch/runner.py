@@ -169,7 +169,7 @@ def _work(
     )
     with (
         _shared_roster(settings, fingerprint["roster"]) as index,
-        Workers(replace(job, roster_index=index), jobs=settings.jobs, cluster=settings.cluster) as workers,
+        Workers(replace(job, roster_index=index)) as workers,
     ):
         begin = time.monotonic()
         n_notes = _process(settings, form, store, workers, frozenset(suspects))

@@ -49,15 +49,10 @@ _OTHER_REPORT = "{} differs from the one that the run wrote, or is missing"
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
 
 
-class _Line(TypedDict):
-    """What every line holds."""
-
-    chain: str
-
-
-class _Facts(_Line, total=False):
+class _Facts(TypedDict, total=False):
     """What a line may hold, as far as the check reads it."""
 
+    chain: str
     run: dict[str, Any]
     n: int
     id: str

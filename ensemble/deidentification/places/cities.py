@@ -58,11 +58,6 @@ def _states(language: str) -> tuple[_State, ...]:
     )
 
 
-def counties(language: str) -> dict[str, tuple[str, ...]]:
-    """The larger cities of each county, province or state."""
-    return {state.name: state.cities for state in _states(language)}
-
-
 def surrogate_city(mention: str, context: Context) -> str | None:
     """Another city of the same region; None for what is no city's name: digits, more than five words."""
     if not _CITY.fullmatch(mention) or len(mention.split()) > _LONGEST_CITY:
@@ -172,7 +167,7 @@ class _Places(NamedTuple):
 
 @cache
 def _places(language: str) -> _Places:
-    tables, towns = table(language), {county: list(cities) for county, cities in counties(language).items()}
+    tables, towns = table(language), {state.name: list(state.cities) for state in _states(language)}
     for county, more in tables.get("towns", {}).items():
         towns.setdefault(county, []).extend(more)
     groups = (*map(tuple, tables.get("alike", {}).values()), *map(tuple, towns.values()))
