@@ -18,7 +18,7 @@ from rich.console import Console
 from benchmarks.hospital_notes.notes import invented
 from benchmarks.redaction import with_what_must_go
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, in_order
-from phistack.ensemble.batch.workers.review_words import KnownWords, suspects
+from phistack.ensemble.batch.workers.record import KnownWords, suspects
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy

@@ -2,8 +2,8 @@
 
 from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
-from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, by_length
-from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places, suspects
+from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister
+from phistack.ensemble.batch.workers.record import KnownWords, struck_places, suspects
 from phistack.ensemble.deidentification import Deidentified, Deidentifier, Policy, Replacement, verify
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.candidates import Decision
@@ -42,7 +42,8 @@ def test_surrogates_are_those_of_the_plain_text() -> None:
 def test_an_identifier_is_found_again_however_it_is_written() -> None:
     register = IdentifierRegister(KEY)
     for known in ("Anselm Birchwood", "An\u200dselm\u00a0Birch\u00adwood"):
-        entries = by_length([entry] if (entry := register.entry("DOCTOR", known)) else [])
+        label, length, digest = register.entry("DOCTOR", known)
+        entries = {length: {digest: label}}
         for text in (PLAIN, WRITTEN):
             assert register.search(text, [], entries) == {("DOCTOR", "outside"): 1}
         assert register.search(WRITTEN, [(4, 25)], entries) == {("DOCTOR", "inside"): 1}

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
+from phistack.ensemble.batch.workers.identifier_register import ByLength, HashedIdentifier
 from phistack.features.errors import StorageError
 
 GO_ON = "if the disk is full, free space on it, and start again: the run goes on where it stopped"
@@ -140,11 +140,14 @@ class Journal:
             notes, quarantined = self._database.execute(query).fetchone()
         return notes, quarantined
 
-    def entries(self, patient: bytes) -> list[HashedIdentifier]:
+    def entries(self, patient: bytes) -> ByLength:
         """The identifiers of a patient."""
-        query = "SELECT label, words, identifier FROM register WHERE patient = ? ORDER BY words, identifier, label"
+        query = "SELECT words, identifier, label FROM register WHERE patient = ? ORDER BY words, identifier, label"
+        found: ByLength = {}
         with self._checked():
-            return list(self._database.execute(query, (patient,)))
+            for words, identifier, label in self._database.execute(query, (patient,)):
+                found.setdefault(words, {})[identifier] = label
+        return found
 
     def searched(self, number: int) -> list[tuple[str, str, int]] | None:
         """What the search of a chunk's output found: label, place and count; None before the search."""

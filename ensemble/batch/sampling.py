@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scipy.stats import beta
 
@@ -20,13 +20,8 @@ from phistack.features.errors import CorpusError
 CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Notes of a run.
-
-    :param notes: how many came out.
-    :param sample: the id and the place in the input of each note that was drawn, in the order of the output.
-    """
+class Drawn(NamedTuple):
+    """How many notes of a run came out, and id and place in the input of each that was drawn, in their order."""
 
     notes: int
     sample: tuple[tuple[str, str], ...]

@@ -22,7 +22,7 @@ from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import surrogate_age
 from phistack.ensemble.deidentification.dates.shift import surrogate_date
 from phistack.ensemble.deidentification.names.surrogate import surrogate_name
-from phistack.ensemble.deidentification.places import addresses, cities, organisations
+from phistack.ensemble.deidentification.places import addresses, cities
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of, normalised
 
@@ -48,10 +48,10 @@ _MAKERS: dict[str, Callable[[str, Context], str | None]] = {
     "COUNTRY": cities.surrogate_country,
     "PLACE": addresses.surrogate_place,
     "ADDRESS": addresses.surrogate_address,
-    "HOSPITAL": partial(organisations.surrogate_institution, kind="hospital"),
-    "ORGANIZATION": partial(organisations.surrogate_institution, kind="organisation"),
-    "DEPARTMENT": organisations.surrogate_department,
-    "ROOM": organisations.surrogate_room,
+    "HOSPITAL": partial(addresses.surrogate_institution, kind="hospital"),
+    "ORGANIZATION": partial(addresses.surrogate_institution, kind="organisation"),
+    "DEPARTMENT": addresses.surrogate_department,
+    "ROOM": addresses.surrogate_room,
 }
 
 
@@ -82,7 +82,7 @@ def _made(kind: str, mention: str, context: Context) -> str | None:
     """A surrogate by the maker of the kind, after that which the options prefer."""
     near = cities.surrogate_nearby(mention, context) if context.options.same_county and kind in _NEARBY else None
     if context.options.generic_care_units and kind in ("HOSPITAL", "DEPARTMENT"):
-        near = organisations.surrogate_care_unit(mention, context)
+        near = addresses.surrogate_care_unit(mention, context)
     return near or (_MAKERS[kind](mention, context) if kind in _MAKERS else None)
 
 

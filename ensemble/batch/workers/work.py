@@ -28,8 +28,7 @@ from phistack.ensemble.batch.workers.job import (
     suited_deidentifier,
     took_longer,
 )
-from phistack.ensemble.batch.workers.record import audit_record, counted
-from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places
+from phistack.ensemble.batch.workers.record import KnownWords, audit_record, counted, struck_places
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
