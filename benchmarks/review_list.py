@@ -18,8 +18,7 @@ from rich.console import Console
 from benchmarks.hospital_notes.notes import invented
 from benchmarks.reached import with_what_must_go
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, in_order
-from phistack.ensemble.batch.workers.detection import Detection
-from phistack.ensemble.batch.workers.review_words import KnownWords, suspects
+from phistack.ensemble.batch.workers.record import KnownWords, suspects
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
@@ -70,8 +69,7 @@ def ranked(engine: Engine, notes: Sequence[Document]) -> tuple[list[str], list[s
         changed = deidentifier.apply(note, reading.annotated.spans)
         replaced = sorted({(r.span.start, r.span.end) for r in changed.replacements})
         known = KnownWords(note.text[start:end] for start, end in replaced)
-        of_engine = Detection.of(reading)
-        words = [(*suspect,) for suspect in suspects(note.text, replaced, of_engine.rejected, safe, known)]
+        words = [(*suspect,) for suspect in suspects(note.text, changed, reading.decisions, safe, known)]
         collect(found, note.id, words)
         is_gone = touching(replaced)
         for span in with_what_must_go(note, deidentifier).spans:
@@ -79,7 +77,7 @@ def ranked(engine: Engine, notes: Sequence[Document]) -> tuple[list[str], list[s
                 continue
             places = ((span.start + a, span.start + b) for a, b in words_of(note.text[span.start : span.end]))
             missed += [fold(note.text[a:b]) for a, b in places if b - a > 1]
-    return [fold(row.word) for row in in_order(found.values())], missed
+    return [fold(row.word) for row in in_order(found)], missed
 
 
 if __name__ == "__main__":

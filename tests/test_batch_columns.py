@@ -2,7 +2,6 @@
 
 import csv
 import importlib
-import io
 import json
 import logging
 import re
@@ -25,8 +24,7 @@ from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_
 from phistack.ensemble.batch.columns import engine_label, treatments_of
 from phistack.ensemble.batch.reports.shown_summary import done, held_back
 from phistack.ensemble.batch.rows import Part, open_format
-from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.detection import Detection, with_column_identifiers
+from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.deidentification import Policy, kind_of
@@ -144,13 +142,6 @@ def test_each_column_comes_out_as_it_was_asked_for(engines: ModuleType, tmp_path
 
 
 @EACH_FORMAT
-def test_several_columns_of_text_are_read(engines: ModuleType, tmp_path: Path, name: str) -> None:
-    rows = [{"id": "1", "history": "Dr. Ames", "plan": "Call Dr. Pell."}]
-    found, _ = done_over(engines, tmp_path / name, rows, replace(ID_KEPT, texts=("plan", "history")))
-    assert found == [{"id": "1", "history": "Dr. [DOCTOR]", "plan": "Call Dr. [DOCTOR]."}]
-
-
-@EACH_FORMAT
 def test_a_column_of_names_has_the_surrogates_of_the_note(engines: ModuleType, tmp_path: Path, name: str) -> None:
     rows = [{**row, "text": f"Patient Ann Hill came on {row['born']}."} for row in ROWS]
     for row in done_over(engines, tmp_path / name, rows, Columns(others=NAMED), "surrogate", KEY)[0]:
@@ -253,11 +244,11 @@ def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch
         text = f"A. Castellanos, seen {month + 1}/{day + 1}/19."
         columns = Part("Ann Castellanos", "PATIENT"), Part(f"2019-{month + 1:02}-{day + 1:02}", "DATE")
         notes.append((*columns, Part(f"{4711000 + i}", "IDNUM"), Part(text)))
-    found = [[Detection((Span(0, len(p.text), p.label),) if p.label else ()) for p in parts] for parts in notes]
+    found = [[(Span(0, len(p.text), p.label),) if p.label else () for p in parts] for parts in notes]
     known = with_column_identifiers(notes, found, RecordSearch(LabelSet.named("i2b2-2014"), "en"))
     assert made == [81], "a name, and the dates and numbers of 40 rows"
     for parts, (*_, in_text) in zip(notes, known, strict=True):
-        there = {parts[-1].text[span.start : span.end] for span in in_text.spans}
+        there = {parts[-1].text[span.start : span.end] for span in in_text}
         assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there
 
 
@@ -445,33 +436,6 @@ def test_only_what_is_kept_comes_out(
     assert b"text0" not in whole and audit_run(run.target).problems == ()
 
 
-@EACH_FORMAT
-def test_an_interrupted_run_goes_on_to_the_same_bytes_and_another_treatment_is_another_run(
-    engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    rows = [{**row, "id": f"{100 + i}-0{k}"} for i in range(100) for k, row in enumerate(ROWS)]
-    source = write(tmp_path / name, rows)
-    run = run_over(engines, source, Columns(others=NAMED), "number")
-    undisturbed = replace(run, target=tmp_path / f"undisturbed{source.suffix}")
-    deidentify(undisturbed)
-    calls = []
-
-    def stop(*arguments: Any) -> None:
-        calls.append(add(*arguments))
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    add = Store.add
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "add", stop)
-        with pytest.raises(KeyboardInterrupt):
-            deidentify(run)
-    with pytest.raises(SettingsError, match="begun with another columns"):
-        deidentify(run_over(engines, source, Columns(others={**NAMED, "ward": "remove"}), "number"))
-    assert deidentify(run).notes == 200
-    assert run.target.read_bytes() == undisturbed.target.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -582,7 +546,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType,
 
 
 def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines: ModuleType, tmp_path: Path) -> None:
-    from phistack.ensemble.batch.commands import _columns
+    from phistack.ensemble.batch.reports.audit import _columns
 
     source = write(tmp_path / "in.csv", ROWS)
     rows = open_format(source, source, FormatSettings(_columns(["id", "text", "group"]))).rows()
@@ -609,20 +573,6 @@ def test_a_field_of_many_megabytes_takes_no_step_for_each_character() -> None:
     read = parsed(record, ",")
     assert read is not None and len(read.values) == 3
     assert time.process_time() - begin < 0.3
-
-
-def test_csv_written_again_is_csv(tmp_path: Path) -> None:
-    """Kept columns may hold anything; new texts beside them are quoted as the delimiter requires."""
-    written = io.StringIO()
-    csv.writer(written).writerows([("id", "text", "name"), ("1", "a", 'Hill, "Ann"')])
-    (tmp_path / "in.csv").write_text(written.getvalue(), newline="")
-    form = open_format(
-        tmp_path / "in.csv", tmp_path / "out.csv", FormatSettings(Columns(others={"id": "keep", "name": "PATIENT"}))
-    )
-    pairs = [(row, ["a,b", "[PATIENT]"] if row.parts else []) for row in form.rows()]
-    assert list(csv.reader(io.StringIO(form.encode(pairs).decode()))) == [
-        ["id", "text", "name"], ["1", "a,b", "[PATIENT]"],
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

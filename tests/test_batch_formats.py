@@ -365,11 +365,6 @@ def test_a_column_of_text_that_would_name_notes_in_reports_is_refused(columns: t
         Columns(*columns)
 
 
-def test_nothing_that_is_shown_of_a_row_tells_the_patient(tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text('{"note": "1", "body": "Dr. Ames", "group": "MRN 4711"}\n')
-    assert "4711" not in repr(rewritten(tmp_path / "in.jsonl", tmp_path / "out.jsonl"))
-
-
 def test_what_is_wrong_with_a_file_is_reported_without_its_name(tmp_path: Path) -> None:
     (tmp_path / "in" / "ward").mkdir(parents=True)
     xml = "<deIdi2b2>\n<TEXT>Dr. Ames</TEXT>\n<TEXT>Dr. Hill</TEXT>\n<TAGS/>\n</deIdi2b2>\n"

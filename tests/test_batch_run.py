@@ -1,6 +1,5 @@
 """Runs from outside: what comes out, what goes to quarantine, what is refused, what the reports tell."""
 
-import gzip
 import hashlib
 import hmac
 import json
@@ -17,14 +16,12 @@ from typing import Any
 import pytest
 
 from phistack.ensemble.batch import Columns, RunSettings, Summary, audit_run, deidentify, notices
-from phistack.ensemble.batch.commands import key_from, policy_from
 from phistack.ensemble.batch.journal import DoneChunk, Journal
-from phistack.ensemble.batch.publishing import locked
 from phistack.ensemble.batch.reports.audit import _START, _link
 from phistack.ensemble.batch.reports.shown_summary import next_steps
-from phistack.ensemble.batch.rows import FormatSettings, Part
-from phistack.ensemble.batch.settings import read_struck
-from phistack.ensemble.batch.workers.job import NoteInput
+from phistack.ensemble.batch.rows import FormatSettings, Part, Row
+from phistack.ensemble.batch.run_folder import locked
+from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.engine.steps import stretches
@@ -173,37 +170,6 @@ def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(
     assert result.problem == "the encoding ascii has no code for a character of the new text"
 
 
-@pytest.mark.parametrize("form", ["text", "csv", "jsonl.gz", "parquet"])
-def test_every_form_comes_out_in_the_same_form_and_order(run: RunSettings, tmp_path: Path, form: Any) -> None:
-    notes = texts(run.source)
-    source, target = tmp_path / f"source.{form}", tmp_path / f"target.{form}"
-    if form == "text":
-        source.mkdir()
-        for i, text in enumerate(notes):
-            (source / f"{i}.txt").write_text(text)
-    elif form == "csv":
-        source.write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(notes)))
-    elif form == "parquet":
-        pyarrow = pytest.importorskip("pyarrow")
-        from pyarrow import parquet
-
-        parquet.write_table(pyarrow.table({"id": [str(i) for i in range(9)], "text": notes}), source)
-    else:
-        source.write_bytes(gzip.compress(run.source.read_bytes()))
-    run = replace(run, source=source, target=target)
-    assert deidentify(run).notes == 9
-    redacted = "Patient [PATIENT] saw Dr. [DOCTOR] on [DATE]."
-    if form == "text":
-        assert [path.read_text() for path in sorted(target.iterdir())] == [redacted] * 9
-    elif form == "csv":
-        assert target.read_text() == "id,text\n" + "".join(f"{i},{redacted}\n" for i in range(9))
-    elif form == "parquet":
-        assert parquet.read_table(target)["text"].to_pylist() == [redacted] * 9
-    else:
-        assert gzip.decompress(target.read_bytes()).count(b"[PATIENT]") == 9
-    assert audit_run(target).notes == 9 and not audit_run(target).problems
-
-
 def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run: RunSettings) -> None:
     write(run.source, ["Patient Ann Hillard came.", "The wife of hillard, Mrs Hilard, called.", "Ann Hillard? Not 2."])
     summary = deidentify(run)
@@ -308,6 +274,7 @@ def test_a_changed_input_bundle_policy_key_or_code_is_refused_without_restart(
         ({"struck": frozenset({"ames"})}, "strike list"),
         ({"second_pass": False}, "second pass"),
         ({"options": EngineOptions(cascade=False)}, "cascade"),
+        ({"form_settings": FormatSettings(Columns(others={"id": "keep", "ward": "remove"}))}, "columns"),
     ):
         with pytest.raises(SettingsError, match=f"begun with another {what}"):
             deidentify(replace(run, **change))
@@ -528,20 +495,13 @@ def test_an_empty_input_gives_an_empty_output(run: RunSettings) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["text", "jsonl"])
-def test_twenty_thousand_empty_notes(run: RunSettings, tmp_path: Path, form: Any) -> None:
-    if form == "text":
-        run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
-        for i in range(20_000):
-            (run.source / f"{i // 1000}").mkdir(parents=True, exist_ok=True)
-            (run.source / f"{i // 1000}" / f"{i}.txt").touch()
-    else:
-        run.source.write_text("".join(f'{{"id": {i}, "text": ""}}\n' for i in range(20_000)))
+def test_twenty_thousand_empty_notes(run: RunSettings, tmp_path: Path) -> None:
+    run = replace(run, source=tmp_path / "notes", target=tmp_path / "out")
+    for i in range(20_000):
+        (run.source / f"{i // 1000}").mkdir(parents=True, exist_ok=True)
+        (run.source / f"{i // 1000}" / f"{i}.txt").touch()
     assert deidentify(run).notes == 20_000
-    if form == "text":
-        assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 20_000
-    else:
-        assert run.target.read_bytes() == run.source.read_bytes()
+    assert sum(path.is_file() and path.stat().st_size == 0 for path in run.target.rglob("*.txt")) == 20_000
 
 
 def test_notes_of_the_same_id_are_each_looked_at(run: RunSettings) -> None:
@@ -643,7 +603,8 @@ def test_what_is_reported_does_not_depend_on_which_chunk_is_done_first(tmp_path:
 
 
 def test_nothing_that_is_shown_of_a_note_tells_its_patient_or_its_text() -> None:
-    assert repr(NoteInput("1", "MRN 4711", (Part("Dr. Ames"),))) == "NoteInput(id='1')"
+    row = Row("line 1", None, b"", "1", "MRN 4711", (Part("Dr. Ames"),))
+    assert repr(row) == "Row(place='line 1', id='1', problem='')"
 
 
 def test_the_end_of_a_run_says_what_to_do_next(run: RunSettings) -> None:

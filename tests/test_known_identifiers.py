@@ -264,7 +264,7 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
         exact = {text[place.start : place.end] for _, place in index.find(text) if place.how == "exact"}
         return sorted(exact, key=len)[-1:]
 
-    from phistack.ensemble.deidentification.dates.patterns import names
+    from phistack.ensemble.deidentification.dates.parsing import names
 
     y, m, d = day.year, day.month, day.day
     month, short = names(language).full_months[m - 1], names(language).short_months[m - 1]

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
-from phistack.ensemble.batch.rows import Part
+from phistack.ensemble.batch.rows import Part, Row
 from phistack.ensemble.batch.workers import work
-from phistack.ensemble.batch.workers.job import Job, NoteInput
+from phistack.ensemble.batch.workers.job import Job
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.bundles.shipped import shipped_engine
@@ -60,7 +60,7 @@ def found_by_workers(texts: list[str], options: EngineOptions) -> list[list[tupl
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(work._Worker, "_change", change)
-        work.process_chunk(job, [NoteInput(f"n{i}", f"p{i}", (Part(text),)) for i, text in enumerate(texts)])
+        work.process_chunk(job, [Row("", None, b"", f"n{i}", f"p{i}", (Part(text),)) for i, text in enumerate(texts)])
     return found
 
 

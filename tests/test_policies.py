@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.deidentification import KINDS, STRATEGIES, Deidentifier, Policy, kind_of, verify
+from phistack.ensemble.deidentification import KINDS, Deidentifier, Policy, kind_of, verify
 from phistack.ensemble.deidentification.policy import RESTRICTED_ZIP3, PolicyOptions
 from phistack.features.documents import Document, Span
-from phistack.features.errors import LabelError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 
 KEY = b"a key of the tests, not a secret"
@@ -198,27 +198,10 @@ def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety() -> None:
     assert apply(Policy.named("safe-harbor"), text, marked) == "Born in [DATE], seen in 2019, first in 1999."
 
 
-def test_safe_harbor_hides_a_year_of_birth_in_a_note_without_another_year_where_the_present_one_is_reported() -> None:
-    named = Policy.named("safe-harbor")
-    policy = replace(named, options=replace(named.options, present_year=2019))
-    marked = [("1925", "DATE"), ("5/12/28", "DATE"), ("3/4/70", "DATE")]
-    assert apply(policy, "Born 1925 or 5/12/28, not 3/4/70", marked) == "Born [DATE] or [DATE], not '70"
-
-
-def test_safe_harbor_hides_a_year_of_two_digits_that_shows_an_age_of_ninety() -> None:
-    text = "Born 5/12/25, seen in 2019, first on 3/4/99."
-    marked = [("5/12/25", "DATE"), ("2019", "DATE"), ("3/4/99", "DATE")]
-    assert apply(Policy.named("safe-harbor"), text, marked) == "Born [DATE], seen in 2019, first on '99."
-
-
 @given(st.from_regex(r"[0-9]{5}(-[0-9]{4})?", fullmatch=True))
 def test_the_zip_rule(code: str) -> None:
     expected = "000" if code[:3] in RESTRICTED_ZIP3 else code[:3]
     assert apply(Policy.named("safe-harbor"), f"({code})", [(code, "ZIP")]) == f"({expected})"
-
-
-def test_the_restricted_areas_are_the_seventeen_of_the_census_of_2000() -> None:
-    assert len(set(RESTRICTED_ZIP3)) == 17
 
 
 def test_a_limited_data_set_keeps_dates_towns_states_and_postcodes() -> None:
@@ -243,24 +226,6 @@ def test_the_kinds_of_another_label_set_are_treated_alike() -> None:
     meddocan = LabelSet.named("meddocan")
     found = apply(Policy.named("safe-harbor"), text, marked, language="es", label_set=meddocan)
     assert found == "Visto el 2019, 90+ años"
-
-
-def test_every_strategy_is_named_in_the_table() -> None:
-    removing = {
-        "tag",
-        "number",
-        "name",
-        "numbered",
-        "mask",
-        "remove",
-        "surrogate",
-        "substitute",
-        "characters",
-        "shuffle",
-    }
-    assert set(STRATEGIES) == removing | {"generalise", "keep"}
-    with pytest.raises(LabelError):
-        LabelSet.named("no such set")
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,10 @@
 """`phistack sample`: notes to read, and the bound that reading them gives."""
 
-import math
 import re
 from pathlib import Path
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import binom
-
-from phistack.ensemble.batch.sampling import draw, largest_share
+from phistack.ensemble.batch.sampling import draw
 from tests.fixture_types import Phistack
-
-
-@given(st.integers(1, 400), st.integers(0, 20))
-def test_with_the_largest_share_so_few_finds_are_as_rare_as_said(read: int, found: int) -> None:
-    share = largest_share(found, read)
-    if found >= read:
-        assert share == 1
-    else:
-        assert math.isclose(binom.cdf(found, read, share), 0.05, rel_tol=1e-6)
-
-
-def test_none_of_fifty_is_at_most_one_in_seventeen() -> None:
-    assert largest_share(0, 50) == pytest.approx(1 - 0.05 ** (1 / 50))
 
 
 def test_notes_that_came_out_are_drawn(phistack: Phistack, tmp_path: Path) -> None:
@@ -31,7 +12,8 @@ def test_notes_that_came_out_are_drawn(phistack: Phistack, tmp_path: Path) -> No
     for number in range(12):
         text = "Seen by Dr. Birchwood for chest pain; she was sent home." if number else "Пациентка поступила с болью."
         (tmp_path / "notes" / f"{number}.txt").write_text(text, encoding="utf-8")
-    phistack("deidentify", tmp_path / "notes", tmp_path / "out", "--model", "english")
+    status, _, error = phistack("deidentify", tmp_path / "notes", tmp_path / "out", "--model", "english")
+    assert status == 3 and "1 of 12 notes are in quarantine" in error
     status, shown, error = phistack("sample", tmp_path / "out", "--notes", "5")
     assert status == 0, error
     assert "5 of the 11 notes that came out" in shown and "If none has one, at most 45.07 %" in shown

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.deidentification import Deidentifier, Policy, verify
-from phistack.ensemble.deidentification.dates.parsing import parse_dates
-from phistack.ensemble.deidentification.dates.patterns import names
+from phistack.ensemble.deidentification.dates.parsing import names, parse_dates
 from phistack.ensemble.deidentification.dates.shift import offset, shift_dates
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.policy import PolicyOptions

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.deidentification import Deidentified, Deidentifier, PatientMemory, Policy, read_key, verify
+from phistack.ensemble.deidentification import (
+    Deidentified,
+    Deidentifier,
+    PatientMemory,
+    Policy,
+    read_key,
+    redact,
+    verify,
+)
+from phistack.ensemble.deidentification.deidentifier import CHANGES
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, key_check
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError, SettingsError, VerificationError
@@ -182,8 +191,9 @@ def test_the_proof_fails_for_a_span_that_was_forgotten() -> None:
 def test_nothing_shows_text_or_the_key() -> None:
     document = note()
     tool = deidentifier()
-    result = tool.apply(document, document.spans)
-    shown = repr((tool, result, KeyedChoices(KEY, "p")))
+    result, memory = tool.apply(document, document.spans), PatientMemory()
+    tool.remember(memory, document, document.spans)
+    shown = repr((tool, result, memory, KeyedChoices(KEY, "p")))
     assert "Smith" not in shown and "tests" not in shown and result.text[1:8] not in shown
 
 
@@ -217,3 +227,15 @@ def test_keyed_numbers_are_in_range_and_depend_on_how_the_parts_are_cut(below: i
     keyed = KeyedChoices(KEY, "p")
     assert 0 <= keyed.number(below, *parts) < below
     assert keyed.number(10**30, "ab", "c") != keyed.number(10**30, "a", "bc")
+
+
+def test_a_span_becomes_its_label_and_the_rest_stays() -> None:
+    text = "\ufeffSeen by Ann Lee\r\non 3 May 🩺."
+    document = Document("1", text, (Span(9, 16, "DOCTOR"), Span(21, 26, "DATE")))
+    assert redact(document) == "\ufeffSeen by [DOCTOR]\r\non [DATE] 🩺."
+
+
+def test_text_that_is_not_proven_does_not_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CHANGES, "tag", lambda note, span: "Lee")
+    with pytest.raises(VerificationError, match="document 1, offset 8: the strategy tag was not applied"):
+        redact(Document("1", "Seen by Lee.", (Span(8, 11, "DOCTOR"),)))

@@ -107,7 +107,7 @@ def test_only_one_module_renames_what_it_wrote() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _renames(node, node.func)
     }
-    assert renaming == {"features/writing.py", "ensemble/batch/publishing.py"}
+    assert renaming == {"features/writing.py", "ensemble/batch/run_folder.py"}
 
 
 def _renames(call: ast.Call, name: ast.Attribute) -> bool:

@@ -5,7 +5,7 @@
         journal.done(chunk_number)                             what was added, or nothing
 
 Its write-ahead log keeps it whole when a process or a machine dies; what the last moments before added may be missing,
-and is then done again. It holds numbers and hashes, and no text but the review list, which is in the output too.
+and is then done again. It holds numbers and hashes, and no text.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from phistack.ensemble.batch.reports.review import ReviewRow, in_order
-from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
+from phistack.ensemble.batch.workers.identifier_register import ByLength, HashedIdentifier
 from phistack.features.errors import StorageError
 
 GO_ON = "if the disk is full, free space on it, and start again: the run goes on where it stopped"
@@ -30,27 +28,15 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS chunks (
     number INTEGER PRIMARY KEY, input BLOB NOT NULL, data BLOB NOT NULL, records BLOB NOT NULL,
     notes INTEGER NOT NULL, quarantined INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS begun (number INTEGER PRIMARY KEY, times INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS register (
     patient BLOB, words INTEGER, identifier BLOB, label TEXT,
     PRIMARY KEY (patient, words, identifier, label)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS searches (number INTEGER PRIMARY KEY, counts TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS suspects
-    (word TEXT PRIMARY KEY, likely REAL, times INTEGER, notes INTEGER, note TEXT, start_at INTEGER, end_at INTEGER,
-    line TEXT);
 """
 
 
-@dataclass(frozen=True, slots=True)
-class DoneChunk:
-    """A chunk that is done.
-
-    :param input: SHA-256 of its rows.
-    :param data: SHA-256 of its part of the output.
-    :param records: SHA-256 of the facts on its notes.
-    :param notes: how many notes it has.
-    :param quarantined: how many of them are in quarantine.
-    """
+class DoneChunk(NamedTuple):
+    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts on its notes, the number of
+    notes, and how many of them are in quarantine."""
 
     input: bytes
     data: bytes
@@ -114,10 +100,8 @@ class Journal:
 
     def begin(self, number: int) -> int:
         """Count a start of a chunk; :returns: how often it began before without being done."""
-        with self._transaction() as database:
-            found = database.execute("SELECT times FROM begun WHERE number = ?", (number,)).fetchone()
-            times = int(found[0]) if found else 0
-            database.execute("INSERT OR REPLACE INTO begun VALUES (?, ?)", (number, times + 1))
+        times: int = self.fact(f"begun {number}") or 0
+        self.set_fact(f"begun {number}", times + 1)
         return times
 
     def add(self, number: int, chunk: DoneChunk, entries: Iterable[tuple[bytes, HashedIdentifier]]) -> None:
@@ -125,26 +109,24 @@ class Journal:
 
         :param entries: the hash of a patient and an entry of the register, for each identifier.
         """
-        row = (number, chunk.input, chunk.data, chunk.records, chunk.notes, chunk.quarantined)
         register = [(patient, words, digest, label) for patient, (label, words, digest) in sorted(entries)]
         with self._transaction() as database:
-            database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?)", (number, *chunk))
             if not chunk.quarantined:
-                database.execute("DELETE FROM begun WHERE number = ?", (number,))
+                database.execute("DELETE FROM facts WHERE name = ?", (f"begun {number}",))
             database.executemany("INSERT OR IGNORE INTO register VALUES (?, ?, ?, ?)", register)
 
     def done(self, number: int) -> DoneChunk | None:
         """The chunk of that number, if it is done."""
-        columns = "input, data, records, notes, quarantined"
         with self._checked():
-            row = self._database.execute(f"SELECT {columns} FROM chunks WHERE number = ?", (number,)).fetchone()
-        return DoneChunk(*row) if row else None
+            row = self._database.execute("SELECT * FROM chunks WHERE number = ?", (number,)).fetchone()
+        return DoneChunk(*row[1:]) if row else None
 
     def forget(self, numbers: Iterable[int]) -> None:
         """Have chunks done again; as their identifiers can be in any note, all outputs are searched again."""
         with self._transaction() as database:
             database.executemany("DELETE FROM chunks WHERE number = ?", [(number,) for number in numbers])
-            database.execute("DELETE FROM searches")
+            database.execute("DELETE FROM facts WHERE name GLOB 'search *'")
 
     def numbers(self) -> list[int]:
         """The numbers of all chunks that are done, in order."""
@@ -158,39 +140,20 @@ class Journal:
             notes, quarantined = self._database.execute(query).fetchone()
         return notes, quarantined
 
-    def entries(self, patient: bytes) -> list[HashedIdentifier]:
+    def entries(self, patient: bytes) -> ByLength:
         """The identifiers of a patient."""
-        query = "SELECT label, words, identifier FROM register WHERE patient = ? ORDER BY words, identifier, label"
+        query = "SELECT words, identifier, label FROM register WHERE patient = ? ORDER BY words, identifier, label"
+        found: ByLength = {}
         with self._checked():
-            return list(self._database.execute(query, (patient,)))
+            for words, identifier, label in self._database.execute(query, (patient,)):
+                found.setdefault(words, {})[identifier] = label
+        return found
 
     def searched(self, number: int) -> list[tuple[str, str, int]] | None:
         """What the search of a chunk's output found: label, place and count; None before the search."""
-        with self._checked():
-            row = self._database.execute("SELECT counts FROM searches WHERE number = ?", (number,)).fetchone()
-        return [(label, place, count) for label, place, count in json.loads(row[0])] if row else None
+        found: list[tuple[str, str, int]] | None = self.fact(f"search {number}")
+        return found
 
     def add_search(self, number: int, counts: Iterable[tuple[str, str, int]]) -> None:
         """Add what the search of a chunk's output found."""
-        with self._transaction() as database:
-            database.execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (number, json.dumps(sorted(counts))))
-
-    def clear_review(self) -> None:
-        """Begin the review list anew."""
-        with self._transaction() as database:
-            database.execute("DELETE FROM suspects")
-
-    def add_review(self, words: Iterable[ReviewRow]) -> None:
-        """Add words of some notes to the review list."""
-        with self._transaction() as database:
-            database.executemany(
-                "INSERT INTO suspects VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (word) DO UPDATE SET "
-                "likely = max(likely, excluded.likely), times = times + excluded.times, notes = notes + excluded.notes",
-                words,
-            )
-
-    def review(self) -> Iterator[ReviewRow]:
-        """The review list, in order."""
-        with self._checked():
-            rows = map(ReviewRow._make, self._database.execute("SELECT * FROM suspects ORDER BY word"))
-            yield from in_order(rows)
+        self.set_fact(f"search {number}", sorted(counts))

@@ -19,17 +19,20 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
+from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns, engine_label
+from phistack.ensemble.engine.steps import LONGEST_PIECE
 from phistack.ensemble.tools.progress import meter
+from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats.format import NoteFile, Reading, Record, Table, sha256
 from phistack.features.formats.found import NOTE, Found, NoteTable
 from phistack.features.formats.recognise import FORMATS, format_named, format_told_by, recognise
 from phistack.features.formats.records import id_in, patient_in
+from phistack.features.labels import LabelSet
 
 TABLES = tuple(format.name for format in FORMATS.values() if format.table)
 """The formats that have columns."""
@@ -88,7 +91,7 @@ class Row:
     """One row of the input.
 
     :param place: where it is: `line 17`, or the path of a file within its folder.
-    :param raw: the record, if it can be read.
+    :param raw: the record, if it can be read; workers need none.
     :param digest: SHA-256 of what was read, 32 bytes.
     :param id: names the note in reports.
     :param patient: whose note it is.
@@ -115,6 +118,20 @@ class Row:
     def texts(self) -> tuple[str, ...]:
         """The text of each part."""
         return tuple(part.text for part in self.parts)
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """Each part for the engine."""
+        return tuple(Document(self.id, part.text, (), self.patient) for part in self.parts)
+
+    @property
+    def units(self) -> int:
+        """By how many times the time limit is multiplied."""
+        return 1 + sum(len(part.text) for part in self.parts) // LONGEST_PIECE
+
+    def labelled(self, labels: LabelSet) -> Row:
+        """The same note, with the labels that an engine has for those of its columns."""
+        return replace(self, parts=tuple(replace(p, label=engine_label(p.label, labels)) for p in self.parts))
 
 
 class InputFormat:

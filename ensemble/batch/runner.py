@@ -28,25 +28,29 @@ from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk, chunks_of
 from phistack.ensemble.batch.columns import check_labels
-from phistack.ensemble.batch.continuing import (
-    begun,
-    changed_input,
-    finished_summary,
-    is_begun,
-    kept_journal,
-    refuse_changed_input,
-    year_begun,
-)
-from phistack.ensemble.batch.engine_choice import suited_engines
 from phistack.ensemble.batch.journal import Journal
-from phistack.ensemble.batch.output_check import check_output
-from phistack.ensemble.batch.publishing import ROSTER_INDEX, clear, is_published, locked, publish, remove, replaces_own
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
-from phistack.ensemble.batch.rows import InputFormat, open_format, refuse_other_ending
+from phistack.ensemble.batch.rows import InputFormat, Row, open_format, refuse_other_ending
+from phistack.ensemble.batch.run_folder import (
+    ROSTER_INDEX,
+    begun,
+    changed_input,
+    clear,
+    finished_summary,
+    is_begun,
+    is_published,
+    kept_journal,
+    locked,
+    publish,
+    refuse_changed_input,
+    remove,
+    replaces_own,
+    year_begun,
+)
 from phistack.ensemble.batch.settings import RunSettings
-from phistack.ensemble.batch.store import Store
-from phistack.ensemble.batch.workers.job import Bundle, Job, NoteInput
+from phistack.ensemble.batch.store import Store, check_output
+from phistack.ensemble.batch.workers.job import Bundle, Job, suited_engines
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
@@ -165,7 +169,7 @@ def _work(
     )
     with (
         _shared_roster(settings, fingerprint["roster"]) as index,
-        Workers(replace(job, roster_index=index), jobs=settings.jobs, cluster=settings.cluster) as workers,
+        Workers(replace(job, roster_index=index)) as workers,
     ):
         begin = time.monotonic()
         n_notes = _process(settings, form, store, workers, frozenset(suspects))
@@ -202,7 +206,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
     shares: dict[int, float] = {}
     share_done = read = 0.0
 
-    def todo() -> Iterator[tuple[Chunk, list[NoteInput]]]:
+    def todo() -> Iterator[tuple[Chunk, list[Row]]]:
         nonlocal n_chunks, share_done, read
         for chunk in chunks_of(form):
             n_chunks += 1
@@ -210,7 +214,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
             digests.update(chunk.digest)
             done = store.journal.done(chunk.number)
             if done is None:
-                yield chunk, [NoteInput(row.id, row.patient, row.parts, row.kept) for row in chunk.rows if row.parts]
+                yield chunk, [replace(row, raw=None) for row in chunk.rows if row.parts]
             elif done.input != chunk.digest:
                 raise changed_input(settings, store.journal)
             else:

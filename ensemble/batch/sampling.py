@@ -1,7 +1,6 @@
-"""Notes of a finished run for a person to read, and what reading them shows.
+"""Notes of a finished run for a person to read.
 
 drawn = draw(Path("clean"), 50, seed=0)          Drawn(notes=1234, sample=("17", ...))
-largest_share(0, 50)                             0.058: at most so many notes have something left, if none of 50 has
 """
 
 from __future__ import annotations
@@ -9,24 +8,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from scipy.stats import beta
-
-from phistack.ensemble.batch.reports.report import AUDIT
+from phistack.ensemble.batch.reports.audit import AUDIT
 from phistack.features.errors import CorpusError
 
-CONFIDENCE = 0.95
 
-
-@dataclass(frozen=True)
-class Drawn:
-    """Notes of a run.
-
-    :param notes: how many came out.
-    :param sample: the id and the place in the input of each note that was drawn, in the order of the output.
-    """
+class Drawn(NamedTuple):
+    """How many notes of a run came out, and id and place in the input of each that was drawn, in their order."""
 
     notes: int
     sample: tuple[tuple[str, str], ...]
@@ -53,11 +43,3 @@ def _notes(target: Path) -> Iterator[tuple[str, str]]:
         for line in map(json.loads, lines):
             if "n" in line and "problem" not in line:
                 yield line["id"], line["place"]
-
-
-def largest_share(found: int, read: int, confidence: float = CONFIDENCE) -> float:
-    """The exact upper bound of a share (Clopper and Pearson 1934), one-sided.
-
-    :param found: how many of the notes that were read have something left.
-    """
-    return 1.0 if found >= read else float(beta.ppf(confidence, found + 1, read - found))

@@ -1,23 +1,26 @@
-"""The settings of a run, and the places of its files.
+"""The settings of a run, the places of its files, and what its command is given as words and paths.
 
-settings = RunSettings(Path("notes.jsonl"), Path("out.jsonl"), Path("engine"), Policy.named("safe-harbor"))
+settings = RunSettings(Path("notes.jsonl"), Path("out.jsonl"), Path("engine"), policy_from("tag", ["DATE=keep"]))
 settings.work        out.jsonl.partial, while the run is not finished
 settings.reports     out.jsonl.run, when it is
+key_from(Path("key"))
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.rows import TABLES, FormatSettings, text_digest
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.deidentification import Policy
-from phistack.ensemble.deidentification.keyed_choices import key_check
+from phistack.ensemble.deidentification import Policy, read_key
+from phistack.ensemble.deidentification.keyed_choices import key_check, written_key
 from phistack.ensemble.engine import Engine, EngineOptions
 from phistack.ensemble.stacking.known.roster import roster_digest
 from phistack.ensemble.tools.version import code_digest, installed
@@ -25,6 +28,7 @@ from phistack.features.errors import SettingsError
 from phistack.features.files import read_regular
 from phistack.features.letters import fold
 
+KEY_VARIABLE = "PHISTACK_KEY"
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
@@ -146,3 +150,57 @@ def read_struck(path: Path | None) -> frozenset[str]:
             f"entry {wrong[0]} of the strike list {path} is not one word; give --strike one word a line"
         )
     return frozenset(map(fold, words))
+
+
+def policy_from(
+    name: str, strategies: Sequence[str] = (), substitutes: Sequence[str] = (), present_year: int | None = None
+) -> Policy:
+    """A policy by name or file, with overrides such as `DATE=keep` and strings to write such as `CITY=a town`.
+
+    :param present_year: the year to which ages count, instead of the policy's.
+    :raises SettingsError: if there is no such policy or strategy.
+    """
+    known = name in Policy.names() or not os.path.isfile(name)
+    try:
+        policy = Policy.named(name) if known else Policy.from_toml(Path(name))
+    except SettingsError as error:
+        raise SettingsError(f"--policy: {error}") from None
+    overrides = _pairs(strategies, "--strategy takes LABEL=STRATEGY, for example DATE=keep")
+    strings = _pairs(substitutes, "--substitute takes LABEL=STRING, for example CITY=TOWN")
+    if present_year:
+        policy = replace(policy, options=replace(policy.options, present_year=present_year))
+    return policy.with_overrides(overrides).with_substitutes(strings)
+
+
+def _pairs(given: Sequence[str], form: str) -> dict[str, str]:
+    """The pairs `LABEL=VALUE`; :raises SettingsError: with the form, for anything else."""
+    pairs: dict[str, str] = {}
+    for pair in given:
+        label, _, value = pair.partition("=")
+        if not (label.strip() and value.strip()):
+            raise SettingsError(f"{form}, not {pair}")
+        pairs[label.strip()] = value.strip()
+    return pairs
+
+
+def key_from(key_file: Path | None) -> bytes | None:
+    """The secret in a file, or in the environment; None without either.
+
+    :raises SettingsError: if the file cannot be read, others can read it too, or the secret is not hexadecimal.
+    """
+    if key_file is not None:
+        return read_key(key_file)
+    given = os.environ.get(KEY_VARIABLE, "").strip()
+    return written_key(given.encode("utf-8", "surrogateescape"), KEY_VARIABLE) if given else None
+
+
+def key_or_seed(key_file: Path | None, seed: int | None) -> bytes | None:
+    """The secret as `key_from` finds it, or one made of a seed, for notes that are not secret.
+
+    :raises SettingsError: if both a key file and a seed are given, and as `key_from` does.
+    """
+    if seed is None:
+        return key_from(key_file)
+    if key_file is not None:
+        raise SettingsError("give --key-file or --seed, not both: a seed that is known would undo what the key hides")
+    return hashlib.sha256(b"phistack seed %d" % seed).digest()

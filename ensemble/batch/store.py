@@ -7,7 +7,8 @@
     OUT.partial/reports/              the reports, likewise
 
 A file appears by renaming, so it is there whole or not at all; losses by a power failure show in the checksums of the
-journal, and those chunks are done again.
+journal, and those chunks are done again. `check_output` reads the whole output again: each text must have the checksum
+that its worker took of it, and the journal gets the counts of what is found of a patient's identifiers.
 """
 
 from __future__ import annotations
@@ -15,15 +16,21 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.chunks import Chunk
 from phistack.ensemble.batch.journal import GO_ON, DoneChunk, Journal
-from phistack.ensemble.batch.rows import InputFormat, Row
-from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister
+from phistack.ensemble.batch.rows import NO_LIMIT, InputFormat, Row, open_format, texts_digest
+from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, LeakSearch
 from phistack.ensemble.batch.workers.job import NoteResult, is_transient
-from phistack.features.errors import CorpusError
+from phistack.ensemble.batch.workers.pool import Workers
+from phistack.ensemble.tools.progress import meter
+from phistack.features.errors import CorpusError, StorageError
 from phistack.features.formats.format import sha256
 from phistack.features.shown import hashed, shown_id
 from phistack.features.writing import new_file, refused_by_disk
@@ -144,3 +151,56 @@ def _record(row: Row, result: NoteResult | None) -> dict[str, Any]:
         problem = problem.replace(f"document {name}", "the note")
     facts: Mapping[str, Any] = {"problem": problem} if problem or result is None else result.record
     return {**named, **facts}
+
+
+def check_output(settings: RunSettings, form: InputFormat, store: Store, workers: Workers) -> None:
+    """Put the output together, read it again, and search each patient's output for the patient's identifiers.
+
+    :raises StorageError: if what is read is not what the workers made.
+    """
+    path = store.assemble(settings.target.name)
+    # What went in under the limit may come out a little longer.
+    columns = settings.form_settings.columns.of_output()
+    unlimited = replace(settings.form_settings, columns=columns, max_bytes=NO_LIMIT)
+    written = open_format(path, path, unlimited, form.name) if path.exists() else None
+    rows = (row for row in (written.rows() if written else ()) if row.parts)
+
+    n_notes, quarantined = store.journal.totals()
+    n_read = 0
+
+    def todo() -> Iterator[tuple[int, list[LeakSearch]]]:
+        nonlocal n_read
+        for number, records in store.records():
+            searches = list(_searches(store, records, rows))
+            n_read += len(records)
+            if store.journal.searched(number) is None:
+                yield number, searches
+
+    with meter("checking the output") as show:
+        for number, counts in workers.search(todo()):
+            store.journal.add_search(number, [(*what, count) for what, count in counts.items()])
+            show(n_read, n_read / max(1, n_notes), quarantined)
+    if next(rows, None) is not None:
+        raise _differs(store)
+
+
+def _searches(store: Store, records: list[dict[str, Any]], rows: Iterator[Row]) -> Iterator[LeakSearch]:
+    """What is to be searched; the rows are what was read from the output, which must be what the workers made."""
+    fine = (record for record in records if "problem" not in record)
+    for patient, of_patient in groupby(fine, key=itemgetter("patient")):
+        entries = store.journal.entries(store.register.patient(patient))
+        for record in of_patient:
+            row = next(rows, None)
+            if row is None or texts_digest(row.texts, None) != record["output"]:
+                raise _differs(store)
+            for text, replaced in zip(row.texts, record["replaced"], strict=True):
+                yield LeakSearch(text, [(start, end) for start, end in replaced], entries)
+            for column, value in row.kept:
+                yield LeakSearch(value, [], entries, column)
+
+
+def _differs(store: Store) -> StorageError:
+    return StorageError(
+        f"the output in {store.folder} does not read as it was written, so it is not published; check the disk and "
+        f"start again"
+    )

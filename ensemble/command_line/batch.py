@@ -136,9 +136,8 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
-    from phistack.ensemble.batch.commands import key_from, policy_from
     from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
-    from phistack.ensemble.batch.settings import read_struck
+    from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
     from phistack.ensemble.bundles.certificate import read_certificate
 
     if "-" in (str(source), str(out)):
@@ -202,7 +201,8 @@ def sample(
     list_to: Annotated[Path | None, option("File for the ids and places in full, tab-separated.", "--list")] = None,
 ) -> None:
     """Draw notes of a run to read against the originals, and say what reading them shows."""
-    from phistack.ensemble.batch.sampling import CONFIDENCE, draw, largest_share
+    from phistack.ensemble.batch.sampling import draw
+    from phistack.ensemble.evaluation.bounds import CONFIDENCE, binomial_upper
     from phistack.ensemble.evaluation.tables import percent
 
     drawn = draw(out, notes, seed)
@@ -212,7 +212,7 @@ def sample(
             part.write_text("".join(f"{id}\t{place}\n" for id, place in drawn.sample), encoding="utf-8")
     else:
         say("\n".join(shown_id(id) for id, _ in drawn.sample))
-    bounds = {found: percent(largest_share(found, n_read)) for found in (0, 1, 2, 5) if found < n_read}
+    bounds = {found: percent(binomial_upper(found, n_read)) for found in (0, 1, 2, 5) if found < n_read}
     more = "".join(f"; if {found}, {bound} %" for found, bound in bounds.items() if found)
     where = f", in {list_to}" if list_to else ""
     say(

@@ -136,7 +136,7 @@ def pseudonymise(
     corpora: CorpusOptions,
 ) -> None:
     """Replace the annotated PHI of a corpus by surrogates and move its spans, so that it can be shared."""
-    from phistack.ensemble.batch.commands import key_or_seed, policy_from
+    from phistack.ensemble.batch.settings import key_or_seed, policy_from
     from phistack.ensemble.deidentification.keyed_choices import usable_key
     from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus, renumbered
     from phistack.features.formats.corpora import input_path, write_corpus

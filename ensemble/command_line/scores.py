@@ -168,7 +168,7 @@ def certify(
     """Say at most how much an engine and a policy leave, with confidence, from annotated notes that it never saw."""
     import msgspec
 
-    from phistack.ensemble.batch.commands import policy_from
+    from phistack.ensemble.batch.settings import policy_from
     from phistack.ensemble.experiments.certificate import certify, sentences_of, tables_of
 
     refuse_taken(*filter(None, (out,)))

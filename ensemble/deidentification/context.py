@@ -2,11 +2,12 @@
 
 context.pick(("Ann", "Eve"), "first", "mary")    by the key, the patient and the number of the attempt
 context.day_first                                whether 3/5 is the third of May
+spliced("room 12", [(5, 7, "47")])               "room 47": a mention with other stretches in the place of some
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -51,3 +52,15 @@ class Context:
     def next(self) -> Context:
         """The same with other choices."""
         return replace(self, attempt=self.attempt + 1)
+
+
+def spliced(text: str, changes: Iterable[tuple[int, int, str | None]]) -> str | None:
+    """The text with each stretch, by start and end in order, changed; None as soon as one has no new text."""
+    pieces: list[str] = []
+    position = 0
+    for start, end, new in changes:
+        if new is None:
+            return None
+        pieces += (text[position:start], new)
+        position = end
+    return "".join([*pieces, text[position:]])

@@ -14,12 +14,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from phistack.ensemble.deidentification.deidentifier import Deidentifier
+from phistack.ensemble.deidentification.deidentifier import Deidentifier, Shuffled
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import Policy
-from phistack.ensemble.deidentification.strategies import Shuffled
 from phistack.ensemble.deidentification.verification import Deidentified, verify
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError

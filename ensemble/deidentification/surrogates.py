@@ -2,6 +2,8 @@
 
     surrogate("PERSON", "Smith, Ann", context)    "Porter, Eve"
     surrogate("OTHER", "the twins", context)      None: it will be tagged
+    profession_group("schoolteacher", "en")       "education worker", of `[professions]` in `words/LANGUAGE.toml`
+    kinship("hija Loli", "es")                    None: not all are words for members of a family, of `[relatives]`
 
 No surrogate equals its original: what does is made again with other choices, a few times. One that equals another
 identifier of the note is given up, as the other notes of the patient would have another surrogate then; only where all
@@ -10,6 +12,7 @@ notes of the patient are known, it is made again. Nothing is left as it was beca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -19,9 +22,9 @@ from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import surrogate_age
 from phistack.ensemble.deidentification.dates.shift import surrogate_date
 from phistack.ensemble.deidentification.names.surrogate import surrogate_name
-from phistack.ensemble.deidentification.places import addresses, cities, organisations
-from phistack.ensemble.deidentification.word_groups import profession_group
-from phistack.features.letters import normalised
+from phistack.ensemble.deidentification.places import addresses, cities
+from phistack.ensemble.deidentification.word_lists import words
+from phistack.features.letters import fold, in_case_of, normalised
 
 _TRIES = 8
 _MAY_MEET = ("DATE", "AGE")
@@ -45,10 +48,10 @@ _MAKERS: dict[str, Callable[[str, Context], str | None]] = {
     "COUNTRY": cities.surrogate_country,
     "PLACE": addresses.surrogate_place,
     "ADDRESS": addresses.surrogate_address,
-    "HOSPITAL": partial(organisations.surrogate_institution, kind="hospital"),
-    "ORGANIZATION": partial(organisations.surrogate_institution, kind="organisation"),
-    "DEPARTMENT": organisations.surrogate_department,
-    "ROOM": organisations.surrogate_room,
+    "HOSPITAL": partial(addresses.surrogate_institution, kind="hospital"),
+    "ORGANIZATION": partial(addresses.surrogate_institution, kind="organisation"),
+    "DEPARTMENT": addresses.surrogate_department,
+    "ROOM": addresses.surrogate_room,
 }
 
 
@@ -79,5 +82,37 @@ def _made(kind: str, mention: str, context: Context) -> str | None:
     """A surrogate by the maker of the kind, after that which the options prefer."""
     near = cities.surrogate_nearby(mention, context) if context.options.same_county and kind in _NEARBY else None
     if context.options.generic_care_units and kind in ("HOSPITAL", "DEPARTMENT"):
-        near = organisations.surrogate_care_unit(mention, context)
+        near = addresses.surrogate_care_unit(mention, context)
     return near or (_MAKERS[kind](mention, context) if kind in _MAKERS else None)
+
+
+def profession_group(mention: str, language: str) -> str | None:
+    """The name of the group, in the case of the mention; None if its words belong to no group or to several."""
+    table = words(language)
+    spoken = re.findall(r"[^\W\d_]+", fold(mention))
+    groups = [
+        group
+        for group, known in table["professions"].items()
+        if any(_same_work(word, profession) for word in spoken for profession in known)
+    ]
+    return in_case_of(table["profession_groups"][groups[0]], mention) if len(groups) == 1 else None
+
+
+def _same_work(word: str, profession: str) -> bool:
+    """Also plurals and compounds: nurses, schoolteacher, Grundschullehrerin."""
+    return word in (profession, profession + "s", profession + "es") or (
+        len(profession) >= 5 and word.endswith(profession)
+    )
+
+
+def kinship(mention: str, language: str) -> str | None:
+    """The mention, if all its words are for members of a family; None if it may hold a name.
+
+    Safe Harbor removes the names of relatives, not that there was a mother. Words that are also names (Spanish
+    `segundo`) count in small letters only. A language without a table has no such words.
+    """
+    table = words(language).get("relatives", {})
+    always, in_small_letters = table.get("words", ()), table.get("in_small_letters", ())
+    spoken = re.findall(r"\w+", mention)
+    known = all(fold(word) in always or (word.islower() and fold(word) in in_small_letters) for word in spoken)
+    return mention if spoken and known else None

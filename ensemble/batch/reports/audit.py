@@ -22,10 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypedDict
 
-from phistack.ensemble.batch.rows import InputFormat, texts_digest
+from phistack.ensemble.batch.columns import KEEP, Columns
+from phistack.ensemble.batch.reports.summary import read_summary
+from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
+from phistack.ensemble.batch.settings import key_from
+from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 
+AUDIT = "audit.jsonl"
 _SUMS = {
     "counts": "PHI by label",
     "strategies": "PHI by strategy",
@@ -44,15 +49,10 @@ _OTHER_REPORT = "{} differs from the one that the run wrote, or is missing"
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
 
 
-class _Line(TypedDict):
-    """What every line holds."""
-
-    chain: str
-
-
-class _Facts(_Line, total=False):
+class _Facts(TypedDict, total=False):
     """What a line may hold, as far as the check reads it."""
 
+    chain: str
     run: dict[str, Any]
     n: int
     id: str
@@ -113,6 +113,36 @@ class AuditReport:
     notes: int
     problems: tuple[str, ...]
     sealed: bool
+
+
+def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
+    """Check the audit log of a finished run, and that the output is what the log says.
+
+    :param target: the output; its log is in the folder `target.run` beside it.
+    :raises CorpusError: if there is no such run, or its output cannot be opened.
+    """
+    folder = target.with_name(target.name + ".run")
+    summary = read_summary(folder)
+    if summary is None or not (folder / AUDIT).is_file():
+        raise CorpusError(f"{folder} has no summary and audit log of a finished run")
+    try:
+        run = summary["settings"]
+        settings = FormatSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
+        name = run["form"]
+    except (KeyError, TypeError, ValueError, SettingsError):
+        raise CorpusError(
+            f"the summary in {folder} was changed after the run, so the output cannot be checked"
+        ) from None
+    form = open_format(target, target, settings, name)
+    return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
+
+
+def _columns(recorded: Any) -> Columns:
+    """The columns of an output, from the summary of its run."""
+    if isinstance(recorded, list):  # As runs wrote it that kept all columns but the text.
+        id, text, patient = recorded
+        return Columns(id, (text,), patient, rest=KEEP)
+    return Columns.from_dict(recorded).of_output() if recorded else Columns()
 
 
 def check_log(

@@ -18,12 +18,12 @@ import shutil
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
 from phistack.ensemble.batch.journal import GO_ON
-from phistack.ensemble.batch.reports.audit import AuditLog, output_digest, summary_digest
+from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest, summary_digest
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
 from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
@@ -35,7 +35,7 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import reliability_of
 from phistack.features.writing import refused_by_disk, write_json
 
-AUDIT, QUARANTINE, REVIEW = "audit.jsonl", "quarantine.jsonl", "review.tsv"
+QUARANTINE, REVIEW = "quarantine.jsonl", "review.tsv"
 PAGE = "summary.html"
 PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that holds what was not read as notes, with the number of files."""
@@ -45,7 +45,10 @@ _AUDITED = (
     "input", "output", "engine", "counts", "strategies", "unread", "lists", "known", "in roster", "unresolved",
     "lowest", "second_pass", "problem",
 )  # fmt: skip
-_SUMMED = ("counts", "strategies", "second_pass", "known", "unread")
+_SUMMED = {"counts": "by_label", "strategies": "by_strategy"} | {
+    name: name for name in ("second_pass", "known", "unread")
+}
+"""Fact of a note -> the field of the summary that has its sum."""
 _LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
 """Fields of the summary that the last line of the log repeats."""
 
@@ -63,22 +66,24 @@ def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: 
 
 
 def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
-    totals: dict[str, Counter[str]] = {name: Counter() for name in (*_SUMMED, "problems", "notes", "engines")}
-    store.journal.clear_review()
-    with (folder / AUDIT).open("w", encoding="utf-8") as audit_file:
+    totals = _Totals()
+    rows: dict[str, ReviewRow] = {}
+    with (
+        (folder / AUDIT).open("w", encoding="utf-8") as audit_file,
+        (folder / QUARANTINE).open("w", encoding="utf-8") as quarantine,
+    ):
         shown = {name: value for name, value in fingerprint.items() if name != "key"}
         audit = AuditLog(audit_file, {**shown, "input": store.journal.fact("input")}, settings.key)
-        with (folder / QUARANTINE).open("w", encoding="utf-8") as quarantine:
-            for _, records in store.records():
-                for record in records:
-                    _write_record(settings, record, audit, quarantine)
-                    _sum(totals, record)
-                rows: dict[str, ReviewRow] = {}
-                for record in records:
-                    collect(rows, _shown(settings, record["id"]), record.get("review", ()))
-                store.journal.add_review(rows.values())
-        n_words = write_review(folder / REVIEW, store.journal.review())
-        summary = _summary(settings, store, totals, fingerprint, n_words)
+        for record in (record for _, records in store.records() for record in records):
+            named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
+            if "problem" in record:
+                quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
+            audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
+            totals.add(record)
+            collect(rows, named["id"], record.get("review", ()))
+        quarantine.flush()
+        write_review(folder / REVIEW, rows)
+        summary = _summary(settings, store, totals, fingerprint, len(rows))
         reported = summary.to_dict()
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
@@ -89,32 +94,43 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
 
 
+class _Totals:
+    """Sums over all notes, by the fields of the summary."""
+
+    def __init__(self) -> None:
+        self.notes = Counter(
+            dict.fromkeys(("notes", "quarantined", "tried_again", "with_phi", "unresolved", "not_in_roster"), 0)
+        )
+        self.by_name: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add the facts on a note."""
+        problem = record.get("problem", "")
+        self.notes.update(
+            notes=1,
+            quarantined=bool(problem),
+            tried_again=is_transient(problem),
+            with_phi=bool(record.get("counts")),
+            unresolved=record.get("unresolved", 0),
+            not_in_roster=not record.get("in roster", True),
+        )
+        for fact, name in _SUMMED.items():
+            self.by_name[name].update(record.get(fact, {}))
+        self.by_name["by_engine"].update([record["engine"]] if "engine" in record else [])
+        self.by_name["by_reason"].update([_kind_of_problem(problem)] if problem else [])
+
+
 def _summary(
-    settings: RunSettings,
-    store: Store,
-    totals: Mapping[str, Counter[str]],
-    fingerprint: Mapping[str, Any],
-    n_words: int,
+    settings: RunSettings, store: Store, totals: _Totals, fingerprint: Mapping[str, Any], n_words: int
 ) -> Summary:
     """The summary without the end of the log and the times of this start."""
-    leaks, notes = _leaks(store), totals["notes"]
+    leaks = _leaks(store)
     engines = (settings.model, *settings.by_language.values())
+    named = (*_SUMMED.values(), "by_engine", "by_reason")
+    sums: dict[str, Any] = {**totals.notes, **{name: _sorted(totals.by_name[name]) for name in named}}
     return Summary(
         begun_on=store.journal.fact("begun on") or "",
         engines={path.stem: reliability_of(read_manifest(path)).sentence for path in engines},
-        notes=notes["all"],
-        quarantined=notes["quarantined"],
-        tried_again=notes["tried_again"],
-        with_phi=notes["with_phi"],
-        by_engine=_sorted(totals["engines"]),
-        by_label=_sorted(totals["counts"]),
-        by_strategy=_sorted(totals["strategies"]),
-        unread=_sorted(totals["unread"]),
-        unresolved=notes["unresolved"],
-        known=_sorted(totals["known"]),
-        not_in_roster=notes["not_in_roster"],
-        by_reason=_sorted(totals["problems"]),
-        second_pass=_sorted(totals["second_pass"]),
         still_there=leaks["outside"],
         by_chance=leaks["short"],
         in_kept_columns=leaks[IN_COLUMN],
@@ -123,14 +139,8 @@ def _summary(
         passed_over=store.journal.fact(PASSED_OVER) or {},
         words_to_review=n_words,
         settings=dict(fingerprint),
+        **sums,
     )
-
-
-def _write_record(settings: RunSettings, record: dict[str, Any], audit: AuditLog, quarantine: IO[str]) -> None:
-    named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
-    if "problem" in record:
-        quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
-    audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
 
 
 def _shown(settings: RunSettings, id: str) -> str:
@@ -143,20 +153,6 @@ def _shown_place(settings: RunSettings, place: str) -> str:
     """A line number is no identifier, but the name of a file may be one."""
     is_number = place.rpartition(" ")[2].isdigit() and place.partition(" ")[0] in ("line", "row", "file")
     return place if is_number else _shown(settings, place)
-
-
-def _sum(totals: Mapping[str, Counter[str]], record: Mapping[str, Any]) -> None:
-    for name in _SUMMED:
-        totals[name].update(record.get(name, {}))
-    totals["engines"].update([record["engine"]] if "engine" in record else [])
-    totals["notes"]["all"] += 1
-    totals["notes"]["with_phi"] += bool(record.get("counts"))
-    totals["notes"]["not_in_roster"] += not record.get("in roster", True)
-    totals["notes"]["unresolved"] += record.get("unresolved", 0)
-    if "problem" in record:
-        totals["notes"]["quarantined"] += 1
-        totals["notes"]["tried_again"] += is_transient(record["problem"])
-        totals["problems"][_kind_of_problem(record["problem"])] += 1
 
 
 def _kind_of_problem(problem: str) -> str:

@@ -1,7 +1,7 @@
 """The review list of a run, `review.tsv`: words still in the output, those that most likely identify somebody first.
 
     collect(rows, "note 7", [("Hilard", 0.9, 12, 18, "")])   the words of a note are added
-    in_order(rows.values())                                  the list
+    in_order(rows)                                           the list
 
 Its first column is a list for `--strike`, which removes the words of the lines that are kept.
 """
@@ -9,7 +9,7 @@ Its first column is a list for `--strike`, which removes the words of the lines 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,17 +58,15 @@ def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, fl
         seen.add(word)
 
 
-def in_order(rows: Iterable[ReviewRow]) -> list[ReviewRow]:
+def in_order(rows: Mapping[str, ReviewRow]) -> list[ReviewRow]:
     """The list: a word in many notes is more likely a medical term than a name."""
-    return sorted(rows, key=lambda row: (-row.likely / math.sqrt(row.notes), row.word))
+    return sorted(rows.values(), key=lambda row: (-row.likely / math.sqrt(row.notes), row.word))
 
 
-def write_review(path: Path, rows: Iterable[ReviewRow]) -> int:
-    """Write the list; :returns: how many words it has."""
-    n = 0
+def write_review(path: Path, rows: Mapping[str, ReviewRow]) -> None:
+    """Write the list."""
     with path.open("w", encoding="utf-8") as file:
         file.write(_HEAD)
-        for n, row in enumerate(rows, 1):  # noqa: B007
+        for row in in_order(rows):
             cells = (row.word, f"{row.likely:.2f}", row.times, row.notes, row.note, f"{row.start}-{row.end}", row.line)
             file.write("\t".join(map(str, cells)).rstrip("\t") + "\n")
-    return n

@@ -67,30 +67,18 @@ class Start(
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
-    """A finished run.
+    """A finished run; `KEYS` has what most fields count.
 
     :param begun_on: the date, in UTC.
     :param engines: what is known of each engine, in words.
-    :param notes: of the input.
-    :param quarantined: of these, those held back.
-    :param tried_again: of these, those held back for a transient reason.
-    :param with_phi: notes in which PHI was found.
-    :param by_engine: notes that came out, by the engine that read them, if the run has several.
-    :param by_label: PHI that was found; by_strategy: what became of it.
-    :param unread: passages in a language that no engine reads, which were replaced whole, and words in doubt, by label.
+    :param quarantined: notes that were held back, for a reason in `by_reason`; tried_again: for a transient one.
+    :param by_engine: notes that came out, if the run has several engines.
+    :param by_label: PHI that was found; by_strategy: what became of it; known: what of it the roster has.
+    :param unread: passages that were replaced whole, and words in doubt, by label.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
-    :param by_reason: notes held back.
-    :param known: of the PHI that was found, what the roster has, by label; not_in_roster: notes of other patients.
-    :param second_pass: what the detector found in the output, by label.
-    :param still_there: identifiers of a patient that are still in the output, by label; by_chance: short ones.
-    :param in_kept_columns: the same in kept columns, by column.
-    :param equal_surrogates: surrogates equal to another identifier of the patient, by label.
-    :param input: digest of the input.
-    :param passed_over: input that was not read as notes.
-    :param words_to_review: words in the review list.
+    :param in_kept_columns: by column; the other counts of identifiers are by label.
     :param settings: the fingerprint of the run.
     :param log_end: the hash at the end of the audit log.
-    :param start: the last one.
     """
 
     begun_on: str = ""

@@ -2,8 +2,8 @@
 
     register = IdentifierRegister(secret)
     entry = register.entry("DOCTOR", "Ames-Hill")                   ("DOCTOR", 2, b"........")
-    register.search("Seen by ames hill", [], by_length([entry]))    Counter({("DOCTOR", "outside"): 1})
-    register.search_all([LeakSearch("Called ames hill.", [], [entry])])     the same, of the outputs of a chunk
+    register.search("Seen by ames hill", [], {2: {b"........": "DOCTOR"}})    Counter({("DOCTOR", "outside"): 1})
+    register.search_all([LeakSearch("Called ames hill.", [], ...)])           the same, of the outputs of a chunk
 
 An identifier that was replaced in one note of a patient may be missed in another. Until the end of the run, what was
 replaced is kept as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
@@ -16,7 +16,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from phistack.features.documents import Document
 from phistack.features.plain_view import plain_text, plain_view
@@ -30,8 +29,7 @@ HashedIdentifier = tuple[str, int, bytes]
 """The label of an identifier, its number of words, and the hash of its words."""
 
 ByLength = dict[int, dict[bytes, str]]
-"""Number of words -> hash of the words -> label."""
-
+"""Identifiers of a patient: number of words -> hash of the words -> label."""
 
 IN_COLUMN = "column "
 """The prefix of places that are kept columns; the name follows."""
@@ -43,16 +41,8 @@ class LeakSearch:
 
     text: str = field(repr=False)
     replaced: list[tuple[int, int]]
-    entries: list[HashedIdentifier] = field(repr=False)
+    entries: ByLength = field(repr=False)
     column: str = ""
-
-
-def by_length(entries: Iterable[HashedIdentifier]) -> ByLength:
-    """Entries as they are searched for."""
-    found: ByLength = {}
-    for label, length, digest in entries:
-        found.setdefault(length, {})[digest] = label
-    return found
 
 
 def spellings_of(identifier: str) -> Iterator[str]:
@@ -108,15 +98,11 @@ class IdentifierRegister:
     def search_all(self, searches: Iterable[LeakSearch]) -> Counter[tuple[str, str]]:
         """How often identifiers of the patients are still in their output, by label and place."""
         found: Counter[tuple[str, str]] = Counter()
-        # Notes of one patient share the list of its entries, here as where they were put together.
-        for _, of_patient in groupby(searches, key=lambda search: id(search.entries)):
-            alike = list(of_patient)
-            entries = by_length(alike[0].entries)
-            for search in alike:
-                for (label, place), count in self.search(search.text, search.replaced, entries).items():
-                    # What is in a kept column by chance is not reported.
-                    if not search.column or place == "outside":
-                        found[label, IN_COLUMN + search.column if search.column else place] += count
+        for search in searches:
+            for (label, place), count in self.search(search.text, search.replaced, search.entries).items():
+                # What is in a kept column by chance is not reported.
+                if not search.column or place == "outside":
+                    found[label, IN_COLUMN + search.column if search.column else place] += count
         return found
 
     def _hash(self, text: str) -> bytes:

@@ -1,7 +1,6 @@
 """An isolated process for notes of which one may be deadly.
 
-    with IsolatedProcess(job, patience) as alone:
-        results = alone.process(notes)      one each; the deadly note has a problem instead of a text
+    results = IsolatedProcess(job).process(notes)      one each; the deadly note has a problem instead of a text
 
 A process that dies says little about its note: operators, other programs and the system, when memory is short, kill
 processes too, at any moment. So a death counts against a note only where the note was alone in a process that had
@@ -12,12 +11,12 @@ must get through the same way, or it is the machine that kills, and the run stop
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from typing import Self
+from typing import Any
 
-from phistack.ensemble.batch.rows import Part
-from phistack.ensemble.batch.workers.job import DIED, STUCK, Job, NoteInput, NoteResult
+from phistack.ensemble.batch.rows import Part, Row
+from phistack.ensemble.batch.workers.job import DIED, STUCK, Job, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk, start_worker
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError
@@ -27,29 +26,28 @@ DEATHS_OF_A_NOTE = 3
 kill from outside seldom meets the same note; three in a row do only where something kills whatever it sees, which is
 found by the harmless note. A note that kills does so three times for certain."""
 
+SECONDS_TO_START = 120.0
 _DEATHS_AT_THE_START = 30
 _SECONDS_OF_PAUSE = 0.3
 _LONGEST_PAUSE = 5.0
-_HARMLESS = NoteInput("harmless", "harmless", (Part("Nothing to report."),))
+_HARMLESS = Row("", None, b"", "harmless", "harmless", (Part("Nothing to report."),))
+
+
+def patience(job: Job, notes: Sequence[Any]) -> float:
+    """Seconds after which a process that says nothing is given up, however many slow notes it has; 0 for never."""
+    units = max((note.units for note in notes if isinstance(note, Row)), default=1)
+    return SECONDS_TO_START + 10 * units * job.run.timeout if job.run.timeout else 0.0
 
 
 class IsolatedProcess:
     """A fresh process, started when it is needed, and again when it died.
 
     :param job: what to do with notes.
-    :param patience: seconds after which a process with these notes is given up; 0 for never.
     """
 
-    def __init__(self, job: Job, patience: Callable[[Sequence[NoteInput]], float]) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
-        self._patience = patience
         self._pool: Executor | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -57,7 +55,7 @@ class IsolatedProcess:
             end_pool(self._pool)
             self._pool = None
 
-    def process(self, notes: Sequence[NoteInput]) -> list[NoteResult]:
+    def process(self, notes: Sequence[Row]) -> list[NoteResult]:
         """De-identify notes; one result each, in order.
 
         :raises MissingResourceError: if processes die whatever they are given.
@@ -74,7 +72,7 @@ class IsolatedProcess:
                 results[i] = result
         return results
 
-    def _judged(self, note: NoteInput) -> NoteResult:
+    def _judged(self, note: Row) -> NoteResult:
         """What becomes of a single note, or that it is deadly."""
         try:
             result = self._survived([note], DEATHS_OF_A_NOTE)
@@ -86,7 +84,7 @@ class IsolatedProcess:
             raise _machine_kills()
         return NoteResult(problem=DIED)
 
-    def _survived(self, notes: Sequence[NoteInput], tries: int) -> list[NoteResult] | None:
+    def _survived(self, notes: Sequence[Row], tries: int) -> list[NoteResult] | None:
         """The results, or nothing if the process died each time.
 
         :raises TimeoutError: if a single note did not come back; of several, nothing is known of each.
@@ -94,7 +92,7 @@ class IsolatedProcess:
         for number in range(1, tries + 1):
             pool = self._ready()
             try:
-                return pool.submit(process_chunk, self._job, list(notes)).result(self._patience(notes) or None)
+                return pool.submit(process_chunk, self._job, list(notes)).result(patience(self._job, notes) or None)
             except BrokenExecutor:
                 self.close()
                 _pause(number)

@@ -1,6 +1,5 @@
-"""What a worker gets: the job and the notes; and what it gives back for each note, or why the note is held back.
+"""What a worker gets beside the notes, and what it gives back for each note, or why the note is held back.
 
-    NoteInput("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))
     took_longer(60.0)                                  "it took longer than 60 seconds"
     is_transient("it took longer than 60 seconds")     True: another try may do better
     is_transient("not UTF-8 at byte 7")                False
@@ -11,21 +10,22 @@ tries such notes again; all other reasons would come back.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.batch.columns import engine_label
-from phistack.ensemble.batch.rows import Part
+from phistack.ensemble.batch.columns import check_labels
+from phistack.ensemble.batch.rows import Row
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
+from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
 from phistack.ensemble.deidentification import Deidentifier
 from phistack.ensemble.engine import Engine
-from phistack.ensemble.engine.steps import LONGEST_PIECE
-from phistack.ensemble.stacking.known.roster import kept_open
+from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
+from phistack.ensemble.stacking.known.roster import Roster, kept_open
 from phistack.ensemble.stacking.overruling import Overruling
-from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 from phistack.features.language_gate import languages_of
@@ -37,6 +37,8 @@ DIED = "its process died each time it worked on this note alone"
 STUCK = "its process did not answer"
 _SLOW = "it took longer than "
 _TRANSIENT = (DIED, STUCK, _SLOW, "MemoryError ", "its process died")
+
+_LOG = logging.getLogger("phistack")
 
 Bundle = tuple[Path, str]
 """A bundle and its digest."""
@@ -63,6 +65,45 @@ def suited_deidentifier(run: RunSettings, labels: LabelSet, language: str, overr
                 f"removed; give it another label, or another --policy"
             )
     return deidentifier
+
+
+def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, Bundle]:
+    """Language -> the bundle that reads the notes in it, and its digest.
+
+    An engine that lacks a label of a list or a column is left out, with one warning for all of these: the language gate
+    of the run's first engine then holds back the notes in their languages.
+
+    :param settings: with all columns.
+    :raises BundleError: if one of the bundles cannot be read.
+    """
+    engines = settings.by_language
+    objections = {
+        language: _objection(settings, path, language, roster) if path != settings.model else ""
+        for language, path in engines.items()
+    }
+    left_out = {language: objection for language, objection in objections.items() if objection}
+    if left_out:
+        # The list of known labels follows the first reason.
+        reason = next(iter(left_out.values())).partition("; ")[0]
+        _LOG.warning("notes in %s will be held back, as their engines do not suit: %s", ", ".join(left_out), reason)
+    return {
+        language: (path.resolve(), manifest_digest(path))
+        for language, path in engines.items()
+        if language not in left_out
+    }
+
+
+def _objection(settings: RunSettings, path: Path, language: str, roster: Roster | None) -> str:
+    label_set = bundle_label_set(path)
+    try:
+        check_labels(settings.form_settings.columns.labels, label_set.labels)
+        overruling = settings.options.overruling.suited_to(label_set, language)
+        suited_deidentifier(settings, label_set, language, overruling)
+        if roster is not None:
+            KnownIdentifiers(roster, RecordSearch(label_set, language))
+    except SettingsError as error:
+        return str(error)
+    return ""
 
 
 def took_longer(seconds: float) -> str:
@@ -101,7 +142,7 @@ class Job:
         """All bundles, the one of the run first."""
         return tuple(dict.fromkeys([self.bundle, *self.by_language.values()]))
 
-    def bundle_for(self, note: NoteInput) -> Bundle:
+    def bundle_for(self, note: Row) -> Bundle:
         """The bundle that reads a note: that of its language, if it shows one that there is a bundle for."""
         if not self.by_language:
             return self.bundle
@@ -126,31 +167,6 @@ class Job:
         if run.known is not None:
             roster = kept_open(run.known.resolve(), self.roster, run.key, self.roster_index)
         return run.load(bundle[0]).with_options(run.options, others=others, roster=roster)
-
-
-@dataclass(frozen=True, slots=True)
-class NoteInput:
-    """A note on its way to a worker."""
-
-    id: str
-    patient: str = field(repr=False)
-    parts: tuple[Part, ...] = field(repr=False)
-    kept: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Column and value of what passes as it is."""
-
-    def labelled(self, labels: LabelSet) -> NoteInput:
-        """The same note, with the labels that an engine has for those of its columns."""
-        return replace(self, parts=tuple(replace(p, label=engine_label(p.label, labels)) for p in self.parts))
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """Each part for the engine."""
-        return tuple(Document(self.id, part.text, (), self.patient) for part in self.parts)
-
-    @property
-    def units(self) -> int:
-        """By how many times the time limit is multiplied."""
-        return 1 + sum(len(part.text) for part in self.parts) // LONGEST_PIECE
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Workers: this process, processes of this machine, or a Dask cluster.
 
-    with Workers(job, jobs=2) as workers:
+    with Workers(job) as workers:
         for chunk, results in workers.process(chunks): ...        as they are done, not in order
 
 Only as many chunks are read as the workers can take. When a worker dies, all chunks under way are done again; a chunk
@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
+from phistack.ensemble.batch.rows import Row
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, LeakSearch
-from phistack.ensemble.batch.workers.isolation import IsolatedProcess
-from phistack.ensemble.batch.workers.job import Job, NoteInput, NoteResult
+from phistack.ensemble.batch.workers.isolation import SECONDS_TO_START, IsolatedProcess, patience
+from phistack.ensemble.batch.workers.job import Job, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError, need
@@ -30,7 +31,6 @@ _A = TypeVar("_A")
 _R = TypeVar("_R")
 
 _CHUNKS_PER_WORKER = 2
-_SECONDS_TO_START = 120.0
 _SECONDS_TO_CONNECT = 20
 _ATTEMPTS = 2
 """How often a chunk is tried among others before it gets an isolated process."""
@@ -61,20 +61,19 @@ def _searched(job: Job, searches: Sequence[LeakSearch]) -> Counter[tuple[str, st
 class Workers:
     """Processes that de-identify.
 
-    :param job: what they do.
-    :param jobs: processes of this machine; 1 is this process.
-    :param cluster: address of a Dask scheduler, for example `tcp://10.0.0.1:8786`; then `jobs` does not count.
+    :param job: what they do; its run says how many processes there are, and one is this process, or which Dask cluster
+        does it, for example `tcp://10.0.0.1:8786`.
     :raises MissingResourceError: if the cluster does not answer or dask.distributed is not installed.
     """
 
-    def __init__(self, job: Job, *, jobs: int = 1, cluster: str = "") -> None:
+    def __init__(self, job: Job) -> None:
         self.job = job
-        self.jobs = jobs
-        self.cluster = cluster
+        self.jobs = job.run.jobs
+        self.cluster = job.run.cluster
         self._client: Any = None
-        self._alone = IsolatedProcess(job, self._patience)
+        self._alone = IsolatedProcess(job)
         self._lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
-        if cluster:
+        if self.cluster:
             self._connect()
         self._executor = self._start()
 
@@ -93,7 +92,7 @@ class Workers:
         return self.jobs == 1 and not self.cluster
 
     def process(
-        self, chunks: Iterable[tuple[_T, Sequence[NoteInput]]], deaths: Callable[[_T], int] = lambda chunk: 0
+        self, chunks: Iterable[tuple[_T, Sequence[Row]]], deaths: Callable[[_T], int] = lambda chunk: 0
     ) -> Iterator[tuple[_T, list[NoteResult]]]:
         """De-identify the notes of chunks.
 
@@ -157,9 +156,9 @@ class Workers:
 
     def _wait(self, pending: dict[Future[_R], _Task[_T, _A]]) -> list[Future[_R]]:
         """The tasks that are done, in the order in which they were given; none if nothing moves any more."""
-        patience = max((self._patience(task.arguments) for task in pending.values()), default=0.0)
+        seconds = max((patience(self.job, task.arguments) for task in pending.values()), default=0.0)
         try:
-            done = concurrent.futures.wait(pending, timeout=patience or None, return_when=FIRST_COMPLETED)[0]
+            done = concurrent.futures.wait(pending, timeout=seconds or None, return_when=FIRST_COMPLETED)[0]
         except concurrent.futures.CancelledError:
             raise self._cluster_lost() from None
         if any(future.cancelled() for future in done):
@@ -170,11 +169,6 @@ class Workers:
         return MissingResourceError(
             "the connection to the cluster was lost; run the same command again, and it continues where it stopped"
         )
-
-    def _patience(self, notes: Sequence[Any]) -> float:
-        """Seconds after which a process that says nothing is given up, however many slow notes it has."""
-        units = max((note.units for note in notes if isinstance(note, NoteInput)), default=1)
-        return _SECONDS_TO_START + 10 * units * self.job.run.timeout if self.job.run.timeout else 0.0
 
     def _window(self) -> int:
         if self.cluster:
@@ -212,6 +206,6 @@ class Workers:
         self._lost = (BrokenExecutor, KilledWorker)
         begin = time.monotonic()
         while not self._client.nthreads():
-            if time.monotonic() - begin > _SECONDS_TO_START:
+            if time.monotonic() - begin > SECONDS_TO_START:
                 raise MissingResourceError(f"the Dask scheduler at {self.cluster} has no workers")
             time.sleep(0.2)

@@ -1,6 +1,6 @@
 """What a worker process does with the notes of a chunk: detect, replace, prove, look again.
 
-    results = process_chunk(job, [NoteInput("110-01", "110", (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT")))])
+    results = process_chunk(job, rows)         of (Part("Seen by Dr. Ames."), Part("Ann Hill", "PATIENT"))
     results[0].texts           ("Seen by Dr. [DOCTOR].", "[PATIENT]")
     results[0].problem         why there are no texts, without a word of the note
 
@@ -18,23 +18,22 @@ from itertools import groupby, islice
 from typing import Any
 
 from phistack.ensemble.batch.columns import check_labels, coded, engine_label
-from phistack.ensemble.batch.rows import Part
-from phistack.ensemble.batch.workers.detection import Detection, with_column_identifiers
+from phistack.ensemble.batch.rows import Part, Row
+from phistack.ensemble.batch.workers.column_identifiers import Spans, with_column_identifiers
 from phistack.ensemble.batch.workers.job import (
     STRUCK,
     Bundle,
     Job,
-    NoteInput,
     NoteResult,
     suited_deidentifier,
     took_longer,
 )
-from phistack.ensemble.batch.workers.record import audit_record, counted
-from phistack.ensemble.batch.workers.review_words import KnownWords, struck_places
+from phistack.ensemble.batch.workers.record import KnownWords, audit_record, counted, struck_places
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
 from phistack.ensemble.engine.doubt import SafeText
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, unmarked
 from phistack.ensemble.tools.clock import deadline
 from phistack.ensemble.tools.numerics import keep_all
@@ -82,7 +81,7 @@ def _loaded(job: Job, bundle: Bundle) -> tuple[Engine, Deidentifier]:
     return _LOADED[identity]
 
 
-def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
+def process_chunk(job: Job, notes: Sequence[Row]) -> list[NoteResult]:
     """De-identify notes; one result each, in order. A note's failure is in its result and stops nothing."""
     chosen = list(map(job.bundle_for, notes))
     results: dict[int, NoteResult] = {}
@@ -93,7 +92,7 @@ def process_chunk(job: Job, notes: Sequence[NoteInput]) -> list[NoteResult]:
     return [results[place] for place in range(len(notes))]
 
 
-def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[NoteResult]:
+def _processed(job: Job, bundle: Bundle, notes: Sequence[Row]) -> list[NoteResult]:
     """De-identify notes with one engine."""
     start_worker(job)
     engine, deidentifier = _loaded(job, bundle)
@@ -116,17 +115,19 @@ def _processed(job: Job, bundle: Bundle, notes: Sequence[NoteInput]) -> list[Not
 class _Note:
     """A note under way.
 
-    :ivar found: what is in each part.
+    :ivar found: what must not come out of each part: what the engine accepted, and what no engine read.
+    :ivar decisions: of the engine, in each part.
     :ivar marked: each part, and what is to be replaced in it.
     """
 
-    input: NoteInput
+    input: Row
     result: NoteResult
-    found: tuple[Detection, ...] = ()
-    marked: tuple[tuple[Document, tuple[Span, ...]], ...] = ()
+    found: tuple[Spans, ...] = ()
+    decisions: tuple[Sequence[Decision], ...] = ()
+    marked: tuple[tuple[Document, Spans], ...] = ()
 
     def __post_init__(self) -> None:
-        self.found = (Detection(),) * len(self.input.parts)
+        self.found = ((),) * len(self.input.parts)
 
 
 def _readable(notes: Sequence[_Note]) -> list[_Note]:
@@ -182,7 +183,7 @@ class _Worker:
         self.attempt(notes, partial(self._seek, notes))
         for note in notes:
             in_parts = zip(note.input.documents, note.found, strict=True)
-            note.marked = tuple((text, self._with_struck(text.text, part.spans)) for text, part in in_parts)
+            note.marked = tuple((text, self._with_struck(text.text, spans)) for text, spans in in_parts)
         spans = ((text.text, span) for note in notes for text, of_part in note.marked for span in of_part)
         known = KnownWords(text[span.start : span.end] for text, span in spans if self._holds_names(span.label))
         memory = PatientMemory()
@@ -199,18 +200,17 @@ class _Worker:
         if self.job.run.policy.options.seek_again:
             _set_found(notes, self._with_repeats(notes))
 
-    def _with_repeats(self, notes: Sequence[_Note]) -> list[tuple[Detection, ...]]:
+    def _with_repeats(self, notes: Sequence[_Note]) -> list[tuple[Spans, ...]]:
         """What was found, and its repeated mentions that nothing marked."""
         pairs = [pair for note in notes for pair in zip(note.input.documents, note.found, strict=True)]
-        known = [(document, part.spans) for document, part in pairs]
-        more = unmarked(known, self.engine.language, self.engine.is_word, self._removes)
+        more = unmarked(pairs, self.engine.language, self.engine.is_word, self._removes)
         every = (
-            replace(part, spans=part.spans + self._without_never(document, spans))
-            for (document, part), spans in zip(pairs, more, strict=True)
+            spans + self._without_never(document, repeats)
+            for (document, spans), repeats in zip(pairs, more, strict=True)
         )
-        return _by_note(notes, every)
+        return [tuple(islice(every, len(note.input.parts))) for note in notes]
 
-    def _without_never(self, document: Document, spans: Sequence[Span]) -> tuple[Span, ...]:
+    def _without_never(self, document: Document, spans: Sequence[Span]) -> Spans:
         """The spans that are not wholly a phrase of the user's list of what never is PHI."""
         overruling = self.engine.options.overruling
         if not (spans and overruling.never.phrases):
@@ -224,7 +224,7 @@ class _Worker:
         """Whether the words of an identifier say who or where; those of dates and ages are in every note."""
         return not label.startswith(UNREAD) and kind_of(label, self.deidentifier.label_set.name) not in _COMMON_KINDS
 
-    def _with_struck(self, text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    def _with_struck(self, text: str, spans: Spans) -> Spans:
         """The spans, and the struck words that the policy would not take out with them."""
         if not self.job.run.struck:
             return spans
@@ -246,7 +246,7 @@ class _Worker:
         for (document, spans), result in zip(note.marked, changed, strict=True):
             verify(document, result, spans)
         note.result = audit_record(
-            self.job, self.bundle, note.input, note.found, changed, known, self.safe, self.engine.known
+            self.job, self.bundle, note.input, note.decisions, changed, known, self.safe, self.engine.known
         )
 
     def _heading(self, label: str) -> str:
@@ -269,40 +269,35 @@ def _detect(engine: Engine, notes: Sequence[_Note]) -> None:
     texts = (zip(note.input.parts, note.input.documents, strict=True) for note in notes)
     readings = engine.read([document for of_note in texts for part, document in of_note if not part.label])
     for note in notes:
-        found: list[Detection] = []
-        for part in note.input.parts:
-            reading = next(readings) if not part.label else None
-            found.append(Detection.of(reading) if reading else _whole(part))
-            note.result.problem = note.result.problem or (reading.objection if reading else "")
-        note.found = tuple(found)
+        in_parts = [next(readings) if not part.label else None for part in note.input.parts]
+        pairs = zip(note.input.parts, in_parts, strict=True)
+        note.found = tuple(reading.annotated.spans if reading else _whole(part) for part, reading in pairs)
+        note.decisions = tuple(reading.decisions if reading else () for reading in in_parts)
+        objections = (reading.objection for reading in in_parts if reading and reading.objection)
+        note.result.problem = note.result.problem or next(objections, "")
 
 
-def _by_note(notes: Sequence[_Note], in_parts: Iterator[Detection]) -> list[tuple[Detection, ...]]:
-    """What is in the parts of all notes, as what is in those of each."""
-    return [tuple(islice(in_parts, len(note.input.parts))) for note in notes]
-
-
-def _set_found(notes: Sequence[_Note], found: Iterable[tuple[Detection, ...]]) -> None:
+def _set_found(notes: Sequence[_Note], found: Iterable[tuple[Spans, ...]]) -> None:
     for note, in_parts in zip(notes, found, strict=True):
         note.found = in_parts
 
 
-def _whole(part: Part) -> Detection:
+def _whole(part: Part) -> Spans:
     """The whole text, without the blanks around it, as one identifier."""
     start, end = len(part.text) - len(part.text.lstrip()), len(part.text.rstrip())
-    return Detection((Span(start, end, part.label),) if start < end else ())
+    return (Span(start, end, part.label),) if start < end else ()
 
 
-def _written(note: _Note) -> NoteInput:
+def _written(note: _Note) -> Row:
     """The note as it comes out."""
     parts = zip(note.input.parts, note.result.texts, strict=True)
     return replace(note.input, parts=tuple(replace(part, text=text) for part, text in parts))
 
 
-def _left(found: Detection, replaced: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _left(found: Spans, replaced: Sequence[tuple[int, int]]) -> Iterator[str]:
     """The labels of what was found; what touches a replacement is a surrogate or a tag, with or without neighbours."""
     touched = touching(replaced)
-    yield from (span.label for span in found.spans if not touched(span.start, span.end))
+    yield from (span.label for span in found if not touched(span.start, span.end))
 
 
 def _failure(action: Callable[[], object], seconds: float) -> str:

@@ -15,10 +15,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
-from phistack.ensemble.deidentification.context import Context
+from phistack.ensemble.deidentification.context import Context, spliced
 from phistack.ensemble.deidentification.names.surrogate import name_words, new_letter
 from phistack.ensemble.deidentification.names.tables import LOCALES
-from phistack.ensemble.deidentification.splicing import spliced
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of
 

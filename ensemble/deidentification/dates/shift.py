@@ -15,12 +15,17 @@ from calendar import isleap
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, DatePoint, parse_dates
-from phistack.ensemble.deidentification.dates.patterns import DateNames, names
+from phistack.ensemble.deidentification.context import Context, spliced
+from phistack.ensemble.deidentification.dates.parsing import (
+    EARLIEST_YEAR,
+    LATEST_YEAR,
+    DateNames,
+    DatePoint,
+    names,
+    parse_dates,
+)
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.policy import PolicyOptions
-from phistack.ensemble.deidentification.splicing import spliced
 from phistack.features.letters import fold, in_case_of
 
 _LEAP_YEAR, _COMMON_YEAR = 2000, 2001

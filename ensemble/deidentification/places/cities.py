@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
-from phistack.ensemble.deidentification.dates.patterns import names as date_names
+from phistack.ensemble.deidentification.dates.parsing import names as date_names
 from phistack.ensemble.deidentification.word_lists import LANGUAGES, shipped
 from phistack.features.letters import fold, in_case_of, parts
 
@@ -56,11 +56,6 @@ def _states(language: str) -> tuple[_State, ...]:
         for region, states in table(language)["regions"].items()
         for name, entry in states.items()
     )
-
-
-def counties(language: str) -> dict[str, tuple[str, ...]]:
-    """The larger cities of each county, province or state."""
-    return {state.name: state.cities for state in _states(language)}
 
 
 def surrogate_city(mention: str, context: Context) -> str | None:
@@ -172,7 +167,7 @@ class _Places(NamedTuple):
 
 @cache
 def _places(language: str) -> _Places:
-    tables, towns = table(language), {county: list(cities) for county, cities in counties(language).items()}
+    tables, towns = table(language), {state.name: list(state.cities) for state in _states(language)}
     for county, more in tables.get("towns", {}).items():
         towns.setdefault(county, []).extend(more)
     groups = (*map(tuple, tables.get("alike", {}).values()), *map(tuple, towns.values()))

@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Literal, NamedTuple
 
-from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, parse_dates
-from phistack.ensemble.deidentification.dates.patterns import names
+from phistack.ensemble.deidentification.dates.parsing import EARLIEST_YEAR, LATEST_YEAR, names, parse_dates
 from phistack.ensemble.deidentification.word_lists import LANGUAGES
 from phistack.ensemble.stacking.known.signs import AROUND, Place, tells_birth
 from phistack.features.letters import fold

@@ -1,67 +1,35 @@
-"""What was found in the parts of notes: by an engine, or because a column of the same patient holds it.
+"""Identifiers of a table's columns, found in the other parts of the same patient's notes.
 
-Detection.of(reading)       Detection(spans=(Span(12, 17, "DOCTOR"),), lowest=0.93)
 parts = (Part("Hill, Ann", "PATIENT"), Part("The wife of Ann Hill called."))
-with_column_identifiers([parts], found, search)[0][1].spans    (Span(12, 20, "PATIENT"),): no engine had to find it
+with_column_identifiers([parts], found, search)[0][1]      (Span(12, 20, "PATIENT"),): no engine had to find it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Self
+from collections.abc import Callable, Sequence
 
 from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.deidentification.kinds import kind_anywhere
-from phistack.ensemble.engine import Reading
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.ensemble.stacking.known.search import KnownIndex
-from phistack.ensemble.stacking.overruling import overruled
 from phistack.ensemble.stacking.repeats.search import search_mode
 from phistack.features.documents import Document, Span
 from phistack.features.formats.recognise import separated
 from phistack.features.plain_view import plain_text
 from phistack.features.ranges import ranges_of, remainders
 
+Spans = tuple[Span, ...]
 _KINDS = ("DATE", "STREET", "ADDRESS", "CITY", "ZIP", "PLACE", "URL")
 """Kinds of identifiers that are searched for, besides those whose mentions are searched for again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """What was found in one part of a note.
-
-    :param spans: what must not come out: what the engine accepted, and what no engine read.
-    :param lowest: the least probability among the accepted; 1 if there are none.
-    :param overruled: on how many spans the user's lists and patterns had a say, by their source.
-    :param known: the labels of those that a roster says.
-    :param rejected: start, end and probability of each candidate that was rejected.
-    """
-
-    spans: tuple[Span, ...] = ()
-    lowest: float = 1.0
-    overruled: Mapping[str, int] = field(default_factory=dict)
-    known: tuple[str, ...] = ()
-    rejected: tuple[tuple[int, int, float], ...] = ()
-
-    @classmethod
-    def of(cls, reading: Reading) -> Self:
-        """From what became of the part."""
-        accepted = [decision for decision in reading.decisions if decision.accepted]
-        lowest = min((decision.probability for decision in accepted), default=1.0)
-        known = tuple(d.span.label for d in accepted if any(vote.source == KNOWN for vote in d.votes))
-        rejected = tuple((d.span.start, d.span.end, d.probability) for d in reading.decisions if not d.accepted)
-        return cls(reading.annotated.spans, lowest, overruled(reading.decisions), known, rejected)
-
-
 def with_column_identifiers(
     notes: Sequence[Sequence[Part]],
-    found: Sequence[Sequence[Detection]],
+    found: Sequence[Sequence[Spans]],
     search: RecordSearch,
     removes: Callable[[str], bool] = lambda label: True,
-) -> list[tuple[Detection, ...]]:
+) -> list[tuple[Spans, ...]]:
     """What was found in the notes of a patient, with the identifiers of their columns.
 
     A table knows the patient's name for certain, so its columns are a roster of the patient's own, searched for as
@@ -88,11 +56,11 @@ def with_column_identifiers(
 
 
 def _with_known(
-    text: str, found: Detection, index: KnownIndex, search: RecordSearch, removes: Callable[[str], bool]
-) -> Detection:
+    text: str, found: Spans, index: KnownIndex, search: RecordSearch, removes: Callable[[str], bool]
+) -> Spans:
     """What was found in a text, with known identifiers of whose letters and digits it does not cover all."""
-    decisions = [Decision(span, 1.0, True, ()) for span in found.spans]
-    covered = sorted(ranges_of(span for span in found.spans if removes(span.label)))
+    decisions = [Decision(span, 1.0, True, ()) for span in found]
+    covered = sorted(ranges_of(span for span in found if removes(span.label)))
     more = (
         decision.span
         for decision in search.added(Document("part", text), decisions, index, is_of_columns=True)
@@ -102,4 +70,4 @@ def _with_known(
             for start, end in remainders((decision.span.start, decision.span.end), covered)
         )
     )
-    return replace(found, spans=(*found.spans, *more))
+    return (*found, *more)
