@@ -111,7 +111,8 @@ def test_every_template_can_be_written(register: str, part: str) -> None:
 
 @pytest.mark.parametrize("register", PROSE)
 def test_each_register_has_sixty_templates_of_its_own(register: str) -> None:
-    parts = [part["pool"] for part in RECIPES[register]["parts"] if part["pool"].startswith(f"{register}/")]
+    own = f"{register.partition('_')[0]}/"  # record_ed and its like share a file
+    parts = [part["pool"] for part in RECIPES[register]["parts"] if part["pool"].startswith(own)]
     pools = [pool_of(part, register, "en") for part in parts]
     distinct = {re.sub(r"\W+|\d+", " ", one.text).casefold() for pool in pools for one in pool}
     assert len(distinct) >= (150 if register == "question" else 60)
