@@ -43,7 +43,7 @@ def names(lexicon: str) -> dict[str, tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return synthesize(600, seed=3, registers="all", lexicon="train")
+    return synthesize(800, seed=3, registers="all", lexicon="train")
 
 
 def register_of(note: Document, seed: int = 3) -> str:
