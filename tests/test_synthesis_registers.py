@@ -36,7 +36,7 @@ def names(lexicon: str) -> dict[str, tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return synthesize(600, seed=3, registers="all", lexicon="train")
+    return synthesize(800, seed=3, registers="all", lexicon="train")
 
 
 def register_of(note: Document, seed: int = 3) -> str:
@@ -66,7 +66,8 @@ def test_about_a_tenth_of_long_notes_and_many_short_ones_have_no_phi(corpus: Cor
 
 @pytest.mark.parametrize("register", PROSE)
 def test_each_register_has_sixty_templates_of_its_own(register: str) -> None:
-    parts = [part["pool"] for part in RECIPES[register]["parts"] if part["pool"].startswith(f"{register}/")]
+    own = f"{register.partition('_')[0]}/"  # record_ed and its like share a file
+    parts = [part["pool"] for part in RECIPES[register]["parts"] if part["pool"].startswith(own)]
     pools = [pool_of(part, register, "en") for part in parts]
     distinct = {re.sub(r"\W+|\d+", " ", one.text).casefold() for pool in pools for one in pool}
     assert len(distinct) >= (150 if register == "question" else 60)
