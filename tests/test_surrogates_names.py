@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phistack.ensemble.deidentification import Deidentifier, Policy, verify
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.names.surrogate import sounds_like
-from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables
+from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables, short_forms
 from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
@@ -129,6 +129,18 @@ def test_all_forms_of_one_name_are_forms_of_one_surrogate() -> None:
     assert upper == full.upper()
     assert (last, first, genitive) == (new_last, new_first, f"{new_last}'s")
     assert monogram == new_first[0] + new_last[0]
+
+
+@pytest.mark.parametrize(("language", "name", "short"), [("en", "Robert", "Bob"), ("de", "Matthias", "Matze")])
+def test_a_short_form_becomes_one_of_the_surrogate_or_the_surrogate_itself(
+    language: str, name: str, short: str
+) -> None:
+    for n in range(20):
+        key = KEY + bytes([n])
+        full, nick = replace([f"{name} Hale", short], language, key)
+        (alone,) = replace([short], language, key, note="2")
+        new = fold(full.split()[0])
+        assert fold(nick) in {new, *short_forms(new, language)} and alone == nick
 
 
 def test_initials_fit_the_names_of_another_note() -> None:

@@ -9,8 +9,9 @@ particles (van der, de la) go.
 
 Within a patient a frequent name has one surrogate in every note, whatever else a note holds, as the tables decide
 whether it is a first or a last name. The first letter of a name decides that of its surrogate, so that initials and
-monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. Where the surrogate is itself a name of
-the note, its initial replaces it.
+monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. A short form (Bob) becomes one of the
+surrogate of its name (Robert), if it is that of one name only. Where the surrogate is itself a name of the note, its
+initial replaces it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from functools import cache
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.names.parsing import NamePart, ParsedName, parse_name
 from phistack.ensemble.deidentification.names.stated_sex import sex_of_titles
-from phistack.ensemble.deidentification.names.tables import LOCALES, name_tables
+from phistack.ensemble.deidentification.names.tables import LOCALES, full_name, name_tables, short_forms
 from phistack.ensemble.deidentification.word_lists import words
 from phistack.features.letters import fold, in_case_of
 
@@ -51,9 +52,7 @@ def surrogate_name(mention: str, context: Context) -> str | None:
 def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Context) -> str | None:
     match piece.role:
         case "first" | "last":
-            alone = len(form.words) == 1
-            role = (context.memory.role(piece.folded) if alone else None) or piece.role
-            word = _surrogate_word(piece.folded, role, titled, context)
+            word = _surrogate_word(piece.folded, _role(piece, form, context), titled, context)
             # A plain -s is not written after a name that ends in a hiss.
             hiss = piece.ending in ("s", "S") and word and fold(word)[-1] in "sxz"
             return word and in_case_of(word, piece.text) + ("" if hiss else piece.ending)
@@ -66,6 +65,14 @@ def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Conte
             return piece.text
 
 
+def _role(piece: NamePart, form: ParsedName, context: Context) -> str:
+    """`first` or `last`; for a name alone, what longer names of the patient's notes show."""
+    if len(form.words) > 1:
+        return piece.role
+    is_short = full_name(piece.folded, context.language) and not name_tables(context.language).is_last(piece.folded)
+    return context.memory.role(piece.folded) or ("first" if is_short else piece.role)
+
+
 def _surrogate_word(word: str, role: str, titled: str | None, context: Context) -> str | None:
     """Another name for one folded word of a name; its initial where that name is one of the note.
 
@@ -73,9 +80,12 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
     :param titled: the gender that a title shows, likewise.
     :returns: a name that does not hold the word, nor another of its mentions; None if there is none.
     """
+    most = context.options.common_names
+    full = full_name(word, context.language) if role == "first" and not most else None
+    if full is not None:
+        return _short_form(_surrogate_word(full, role, titled, context), word, context)
     name = context.memory.index.canonical(word)
     gender = _gender(name, role, titled, context)
-    most = context.options.common_names
     # Names with a fitting letter, then all; or the most frequent only.
     beginnings = ("",) if most else (new_letter(name[0], context), "")
     initial = None
@@ -89,6 +99,13 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
                 if not context.memory.complete:
                     return initial
     return initial
+
+
+def _short_form(name: str | None, word: str, context: Context) -> str | None:
+    """What friends call the new name, in place of a short form of the old one."""
+    own = {word} | context.memory.index.companions(word)
+    options = [short for short in short_forms(fold(name or ""), context.language) if _is_free(short, own, context)]
+    return context.pick([short.title() for short in options], "short form", word) if options else name
 
 
 def name_words(text: str, context: Context) -> dict[str, str]:

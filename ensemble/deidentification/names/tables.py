@@ -2,6 +2,7 @@
 
     names = name_tables("sv")
     names.female, names.male, names.last     names as written
+    full_name("bob", "en")                   "robert"; short_forms("robert", "en") has it
     names.gender("karin")                    "female"; "neutral" where both tables have it; None where none has
 
 The tables are read, never called: Faker's own random choices play no part.
@@ -11,10 +12,11 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
+from phistack.ensemble.deidentification.word_lists import shipped
 from phistack.features.letters import WORD, fold, is_latin
 
 LOCALES = {"en": "en_US", "es": "es_ES", "nl": "nl_NL", "sv": "sv_SE", "de": "de_DE"}
@@ -93,6 +95,23 @@ def nearest_name(word: str) -> str | None:
         edited |= {head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]}
         edited |= {head + letter + rest for letter in letters for rest in (tail, tail[1:])}
     return min(names & edited - {word}, key=lambda name: (-len(name), name), default=None)
+
+
+def full_name(word: str, language: str) -> str | None:
+    """The name that a folded word is a short form of (Bob: Robert), if of one name only; None for a name itself."""
+    names = _short_forms(language)
+    found = [name for name, short in names.items() if word in short]
+    return found[0] if len(found) == 1 and word not in names else None
+
+
+def short_forms(name: str, language: str) -> Sequence[str]:
+    """The folded short forms of a folded first name."""
+    return _short_forms(language).get(name, ())
+
+
+@cache
+def _short_forms(language: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(short.split()) for name, short in shipped("nicknames").get(language, {}).items()}
 
 
 @cache

@@ -9,7 +9,7 @@
 A word of a name may be spelt out (`oestergaard`), have signs or blanks between its letters (`Mac Donald`, `B.i.r.c.h`)
 or be another form of a first name (`Lupe`); several may be one word, as in a user name (`aHill2`, `hillann`). `Hill` is
 no part of `Hillary`, but of `AnnHill` and of `hill7`. A typing error is an insertion, deletion, substitution or swap
-in a word of five letters or more. The tables are in `spellings.toml`.
+in a word of five letters or more. The tables are `spellings.toml` and `ensemble/deidentification/nicknames.toml`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from phistack.ensemble.deidentification.word_lists import known_words
+from phistack.ensemble.deidentification.word_lists import known_words, shipped
 from phistack.ensemble.stacking.known.signs import How, Place
 from phistack.ensemble.stacking.repeats.search import NUMERALS, non_name_words
 from phistack.features.letters import edits, fold
@@ -45,7 +45,7 @@ def spelt_out(word: str) -> str:
 def other_names(name: str) -> frozenset[str]:
     """Short forms of a folded first name, or the names that it is a short form of."""
     found: set[str] = set()
-    for names in _tables()["nicknames"].values():
+    for names in shipped("nicknames").values():
         found |= {*names.get(name, "").split()} | {full for full, short in names.items() if name in short.split()}
     return frozenset(map(fold, found))
 
