@@ -30,9 +30,9 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.features.arrays import Floats, Integers
 
 _MEANS: dict[str, Callable[[Sequence[float]], float]] = {
-    "share left, betting": betting_upper,
-    "share left, empirical Bernstein": bernstein_upper,
-    "share left, Hoeffding-Bentkus": hoeffding_bentkus_upper,
+    "betting": betting_upper,
+    "empirical Bernstein": bernstein_upper,
+    "Hoeffding-Bentkus": hoeffding_bentkus_upper,
 }
 
 
@@ -64,7 +64,7 @@ def _rows(leaks: Sequence[PatientLeaks], n: int, divisions: int) -> list[TableRo
     whole = np.array([1.0 in one.left for one in leaks], dtype=float)
     risks: dict[str, tuple[Floats, Callable[[Sequence[float]], float]]] = {
         **{name: (shares, bound) for name, bound in _MEANS.items()},
-        "one left whole, binomial": (whole, lambda found: binomial_upper(round(sum(found)), len(found))),
+        "binomial (one left whole)": (whole, lambda found: binomial_upper(round(sum(found)), len(found))),
     }
     orders = [np.random.default_rng(seed).permutation(len(leaks)) for seed in range(divisions)]
     return [_row(name, values, bound, n, orders) for name, (values, bound) in risks.items()]
