@@ -171,6 +171,11 @@ def test_what_cannot_be_certified_is_one_sentence(
     assert status and reported in reason and not said
 
 
+def test_an_old_bundle_has_one_choice_of_recall() -> None:
+    old = Path(__file__).parent / "golden" / "bundle_protocol_1.zip"
+    assert [*certify(NOTES, old, Policy.named("tag")).bounds] == ["balanced"]
+
+
 def test_a_bound_needs_patients_and_notes_that_the_engine_did_not_learn_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ from phistack.ensemble.evaluation.bounds import (
     units_needed,
 )
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
+from phistack.ensemble.stacking.thresholds import BALANCED
 from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.training.fit_tasks import corpus_digest
 from phistack.features.documents import Corpus, Document, Span
@@ -183,11 +184,11 @@ def certify(
     *,
     max_leak: float | None = None,
     confidence: float = CONFIDENCE,
-    recalls: Sequence[str] = RECALLS,
+    recalls: Sequence[str] = (),
 ) -> Certificate:
     """Measure an engine at each choice of recall on notes that it never saw.
 
-    :param recalls: from the safest to the least safe.
+    :param recalls: from the safest to the least safe; all that the engine has if none is named.
     :raises EvaluationError: if the engine learned from these notes, if they have too few patients, or if so few
         patients cannot show `max_leak`, however little is left.
     """
@@ -201,6 +202,7 @@ def certify(
             f"{units_needed(max_leak, confidence):,} patients or more"
         )
     engine = load_bundle(bundle)
+    recalls = recalls or (RECALLS if engine.stacker.choices_ else (BALANCED,))
     left = {}
     with progress("reading the notes", total=len(recalls)) as advance:
         for recall in recalls:
