@@ -140,7 +140,7 @@ def test_a_run_repeats_its_certificate_on_the_terminal_in_the_summary_and_in_the
 def test_a_certificate_of_something_else_is_refused(
     options: tuple[str, ...], reported: str, certificate: tuple[Path, str], tmp_path: Path, phistack: Phistack
 ) -> None:
-    (tmp_path / "1.txt").write_text("Seen by Dr. Birchwood.")
+    (tmp_path / "1.txt").write_text("Seen by Dr. Birchwood for chest pain; she was sent home on aspirin.")
     status, _, said = phistack(
         "deidentify", tmp_path / "1.txt", tmp_path / "out.txt", *options, "--certificate", certificate[0]
     )
