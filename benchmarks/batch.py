@@ -147,7 +147,8 @@ def _short_note(i: int) -> str:
 
 def _no_bundle(folder: Path) -> Path:
     (folder / "bundle").mkdir()
-    (folder / "bundle" / "manifest.json").write_text("{}")
+    manifest = {"protocol": 2, "kinds": {"quick": "regex.v1"}, "trained_on": {}, "figures": {}, "files": {}}
+    (folder / "bundle" / "manifest.json").write_text(json.dumps(manifest))
     return folder / "bundle"
 
 

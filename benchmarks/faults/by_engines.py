@@ -44,8 +44,16 @@ INSIDE = (*UNSEEN, "\v", "\u0085", "\u2800", "-\n")
 NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>")
 """What is read as nothing or as a line end between letters."""
 
-KNOWN_TO_BE_LEFT = frozenset(("date with |", "doctor with .", "date with -\\n", "telephone with -\\n"))
-"""What the English engine of 27 November 2026 covers in part only: those before it covered all."""
+KNOWN_TO_BE_LEFT = frozenset((
+    "date with |", "date with -\\n", "telephone with -\\n",
+    *(f"email with {sign}" for sign in (" ", "\\xa0", "\\u2009", "\\t", "|", "%20", "=20")),
+))  # fmt: skip
+"""What the English engine of 27 November 2026 covers in part only: of an address whose dots are other signs, the
+domain is left. Engines before it covered all."""
+
+MOST_PASSAGES = 0.01
+"""The largest share of passages of which a word may come out: after a line in the language of the note, the first
+sentence may be taken for that too, and is read by its engine."""
 
 PASSAGES: dict[str, str] = tomllib.loads((Path(__file__).parent / "passages.toml").read_text(encoding="utf-8"))
 ENGINES = {"en": "english", "es": "spanish", "de": "german", "nl": "dutch", "sv": "swedish"}
