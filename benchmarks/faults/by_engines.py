@@ -51,10 +51,6 @@ KNOWN_TO_BE_LEFT = frozenset((
 """What the English engine of 27 November 2026 covers in part only: of an address whose dots are other signs, the
 domain is left. Engines before it covered all."""
 
-MOST_PASSAGES = 0.01
-"""The largest share of passages of which a word may come out: after a line in the language of the note, the first
-sentence may be taken for that too, and is read by its engine."""
-
 PASSAGES: dict[str, str] = tomllib.loads((Path(__file__).parent / "passages.toml").read_text(encoding="utf-8"))
 ENGINES = {"en": "english", "es": "spanish", "de": "german", "nl": "dutch", "sv": "swedish"}
 FORMS: dict[str, Callable[[str], str]] = {
