@@ -186,6 +186,13 @@ def test_the_review_list_shows_lines_only_on_request_and_without_what_was_replac
     assert rows[0][0] == "Hilard" and rows[0][6] == "Patient [...] and Mrs Hilard called."
 
 
+def test_the_line_of_a_word_at_its_begin_is_not_the_one_before(run: RunSettings) -> None:
+    write(run.source, ["Patient Ann Hillard came.\nHilard called.\nShe left."])
+    deidentify(replace(run, review_lines=True))
+    rows = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()[4:]]
+    assert rows[0][0] == "Hilard" and rows[0][6] == "Hilard called."
+
+
 def test_words_of_dates_are_not_listed_for_review(
     run: RunSettings, monkeypatch: pytest.MonkeyPatch, engines: ModuleType
 ) -> None:

@@ -205,9 +205,9 @@ def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
 
 def _line(blanked: str, place: Span) -> str:
     """What is around a place in its line."""
-    before = blanked[max(0, place.start - _AROUND) : place.start].splitlines() or [""]
-    after = blanked[place.end : place.end + _AROUND].splitlines() or [""]
-    line = before[-1] + blanked[place.start : place.end] + after[0]
+    before = blanked[max(0, place.start - _AROUND) : place.start].rpartition("\n")[2]
+    after = blanked[place.end : place.end + _AROUND].partition("\n")[0]
+    line = before + blanked[place.start : place.end] + after
     return " ".join(re.sub(f"{_BLOT}+", "[...]", line).split())
 
 
