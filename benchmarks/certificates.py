@@ -61,7 +61,7 @@ def main() -> None:
 
 def _rows(leaks: Sequence[PatientLeaks], n: int, divisions: int) -> list[TableRow]:
     shares = np.array([one.share for one in leaks])
-    whole = np.array([1.0 in one.left for one in leaks], dtype=float)
+    whole = np.array([one.has_whole for one in leaks], dtype=float)
     risks: dict[str, tuple[Floats, Callable[[Sequence[float]], float]]] = {
         **{name: (shares, bound) for name, bound in _MEANS.items()},
         "binomial (one left whole)": (whole, lambda found: binomial_upper(round(sum(found)), len(found))),

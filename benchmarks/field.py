@@ -31,7 +31,7 @@ from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.markdown import replaced
 from benchmarks.measuring import CORPORA, ROOT
 from benchmarks.peers import PEERS, Peer, install
-from benchmarks.reached import ALL, Tally, changed_stretches, with_what_must_go
+from benchmarks.reached import ALL, Tally, changed_stretches
 from benchmarks.throughput import run_peer
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -72,7 +72,7 @@ class Notes:
         deidentifier = Deidentifier(_POLICY, self.gold.label_set, self.language)
         tally, clean = Tally(), []
         for note, found in zip(self.gold.documents, stretches, strict=True):
-            must_go = with_what_must_go(note, deidentifier).spans
+            must_go = deidentifier.must_go(note)
             wanted, marked = touching(ranges_of(must_go)), touching(ranges_of(note.spans))
             judged = [one for one in found if wanted(*one) or not marked(*one)]
             own = {s: [("claimed", "")] for s in must_go if claims is None or self.category(s.label) in claims}

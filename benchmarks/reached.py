@@ -36,7 +36,7 @@ _DRAWS = Resampling(by="document", draws=2_000)
 def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> dict[str, float]:
     """Annotate notes, apply a policy, and count; the shares, each where there is something to count."""
     deidentifier = Deidentifier(policy, engine.label_set, engine.language)
-    notes = [with_what_must_go(document, deidentifier) for document in gold.documents]
+    notes = [document.with_spans(deidentifier.must_go(document)) for document in gold.documents]
     stretches = changed_stretches(engine, notes, policy)
     tally = Tally()
     for note, changed in zip(notes, stretches, strict=True):
@@ -51,23 +51,7 @@ def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> dict[str, floa
 def changed_stretches(engine: Engine, documents: Sequence[Document], policy: Policy) -> list[list[Range]]:
     """The stretches of each note that a policy changes; what it leaves as it was, such as a bare year, is not one."""
     deidentifier = Deidentifier(policy, engine.label_set, engine.language)
-    return [_changed(document, deidentifier) for document in engine.annotate(documents)]
-
-
-def _changed(document: Document, deidentifier: Deidentifier) -> list[Range]:
-    result = deidentifier.apply(document, document.spans)
-    return [
-        (r.span.start, r.span.end)
-        for r in result.replacements
-        if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
-    ]
-
-
-def with_what_must_go(document: Document, deidentifier: Deidentifier) -> Document:
-    """The note with the spans that the policy changes, and those whose labels it does not know."""
-    goes = touching(_changed(document, deidentifier))
-    known = deidentifier.label_set.labels
-    return document.with_spans(s for s in document.spans if s.label not in known or goes(s.start, s.end))
+    return [deidentifier.changed(document) for document in engine.annotate(documents)]
 
 
 class Figures(NamedTuple):

@@ -16,7 +16,6 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import invented
-from benchmarks.reached import with_what_must_go
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, in_order
 from phistack.ensemble.batch.workers.record import KnownWords, suspects
 from phistack.ensemble.bundles.bundle import load_bundle
@@ -72,7 +71,7 @@ def ranked(engine: Engine, notes: Sequence[Document]) -> tuple[list[str], list[s
         words = [(*suspect,) for suspect in suspects(note.text, changed, reading.decisions, safe, known)]
         collect(found, note.id, words)
         is_gone = touching(replaced)
-        for span in with_what_must_go(note, deidentifier).spans:
+        for span in deidentifier.must_go(note):
             if is_gone(span.start, span.end):
                 continue
             places = ((span.start + a, span.start + b) for a, b in words_of(note.text[span.start : span.end]))

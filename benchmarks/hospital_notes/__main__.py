@@ -23,7 +23,7 @@ from rich.console import Console
 from benchmarks.hospital_notes.noise import NOISE
 from benchmarks.hospital_notes.notes import HospitalNote, inside, invented
 from benchmarks.hospital_notes.templates import LANGUAGES
-from benchmarks.reached import Tally, changed_stretches, table_of, with_what_must_go
+from benchmarks.reached import Tally, changed_stretches, table_of
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
@@ -70,7 +70,7 @@ def main() -> None:
 def what_must_go(notes: Sequence[HospitalNote], engine: Engine) -> list[tuple[Span, ...]]:
     """The identifiers of each note that the policy safe-harbor changes."""
     deidentifier = Deidentifier(_POLICY, engine.label_set, engine.space.settings.language)
-    return [with_what_must_go(note.document, deidentifier).spans for note in notes]
+    return [deidentifier.must_go(note.document) for note in notes]
 
 
 def counted(

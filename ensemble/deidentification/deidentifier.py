@@ -33,7 +33,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
 from phistack.features.passages import UNREAD
 from phistack.features.plain_view import plain_text, plain_view
-from phistack.features.ranges import overlapping_groups
+from phistack.features.ranges import Range, overlapping_groups, ranges_of, touching
 
 Shuffled = Mapping[tuple[str, str], str]
 """Label and normalised mention -> the mention that takes its place."""
@@ -186,6 +186,15 @@ class Deidentifier:
         if label.startswith(UNREAD):
             return "tag"
         return self.policy.strategy(label, self._kind(label))
+
+    def changed(self, document: Document) -> list[Range]:
+        """What the policy changes of the spans of a note, from left to right."""
+        return ranges_of(span for span, _ in self.apply(document, document.spans).changes(document.text))
+
+    def must_go(self, document: Document) -> tuple[Span, ...]:
+        """The spans of an annotated note that the policy changes, and those whose labels it does not know."""
+        goes, known = touching(self.changed(document)), self.label_set.labels
+        return tuple(span for span in document.spans if span.label not in known or goes(span.start, span.end))
 
     def _kind(self, label: str) -> str:
         return kind_of(label, self.label_set.name)

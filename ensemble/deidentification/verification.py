@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from phistack.ensemble.deidentification.policy import KEYED
@@ -53,6 +53,16 @@ class Deidentified:
     def counts(self) -> Counter[tuple[str, str]]:
         """How often each label was treated by each strategy."""
         return Counter((replacement.span.label, replacement.strategy) for replacement in self.replacements)
+
+    def changes(self, text: str) -> Iterator[tuple[Span, str]]:
+        """Each stretch that is no longer what it was, and what that was; a year that the policy keeps is not one.
+
+        :param text: of the note as read.
+        """
+        for replacement in self.replacements:
+            old = text[replacement.span.start : replacement.span.end]
+            if old != self.text[replacement.start_in_output : replacement.end_in_output]:
+                yield replacement.span, old
 
 
 def tag(label: str) -> str:

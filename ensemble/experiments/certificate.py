@@ -39,7 +39,6 @@ from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.training.fit_tasks import corpus_digest
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError
-from phistack.features.ranges import Range, touching
 
 DIRECT = ("PERSON", "INITIALS", "USERNAME", "RELATIVE", "PHONE", "EMAIL", "URL", "ID")
 """The kinds of identifiers that point at a person by themselves: names, numbers, contacts."""
@@ -89,19 +88,24 @@ class PatientLeaks:
         """The share of the notes with anything left."""
         return sum(self.notes) / len(self.notes)
 
+    @property
+    def has_whole(self) -> bool:
+        """Whether all of an identifier is left."""
+        return 1.0 in self.left
+
 
 def left_by_patient(gold: Corpus, engine: Engine, policy: Policy) -> list[list[Left]]:
     """What an engine and a policy leave of the identifiers of each patient who has some.
 
     :param gold: notes with all identifiers marked, in any label set.
     """
-    deidentifier = Deidentifier(policy, engine.label_set, engine.space.settings.language, _NO_SECRET)
+    deidentifier = Deidentifier(policy, engine.label_set, engine.language, _NO_SECRET)
     wanted = [_identifiers(document, deidentifier) for document in gold.documents]
     by_patient: dict[str, list[Left]] = {}
     for number, (note, spans, found) in enumerate(
         zip(gold.documents, wanted, engine.annotate(gold.documents), strict=True)
     ):
-        changed = {at for start, end in _changed(found, deidentifier) for at in range(start, end)}
+        changed = {at for start, end in deidentifier.changed(found) for at in range(start, end)}
         for span in spans:
             is_direct = kind_of(span.label, gold.label_set.name) in DIRECT
             left = Left(number, is_direct, _share_left(note.text, span, changed))
@@ -128,7 +132,7 @@ def bounds_of(leaks: Sequence[PatientLeaks], confidence: float = CONFIDENCE) -> 
             f"{n} patients have identifiers, and a bound needs {_FEWEST} or more; annotate notes of more patients"
         )
     shares, of_notes = [one.share for one in leaks], [one.of_notes for one in leaks]
-    anything, whole = (sum(is_left(one) for one in leaks) for is_left in (_has_any, _has_whole))
+    anything, whole = sum(any(one.left) for one in leaks), sum(one.has_whole for one in leaks)
     return Bounds(
         identifiers=sum(len(one.left) for one in leaks),
         patients=n,
@@ -143,33 +147,9 @@ def bounds_of(leaks: Sequence[PatientLeaks], confidence: float = CONFIDENCE) -> 
     )
 
 
-def _has_any(leaks: PatientLeaks) -> bool:
-    return any(leaks.left)
-
-
-def _has_whole(leaks: PatientLeaks) -> bool:
-    return 1.0 in leaks.left
-
-
 def _identifiers(document: Document, deidentifier: Deidentifier) -> list[Span]:
-    """The gold spans with letters or digits that the policy changes, and those of labels that it does not know."""
-    goes, known = touching(_changed(document, deidentifier)), deidentifier.label_set.labels
-    return [
-        span
-        for span in document.spans
-        if (span.label not in known or goes(span.start, span.end))
-        and any(map(str.isalnum, document.text[span.start : span.end]))
-    ]
-
-
-def _changed(document: Document, deidentifier: Deidentifier) -> list[Range]:
-    """What the policy changes of the spans of a note; a year that it keeps is not changed."""
-    result = deidentifier.apply(document, document.spans)
-    return [
-        (r.span.start, r.span.end)
-        for r in result.replacements
-        if result.text[r.start_in_output : r.end_in_output] != document.text[r.span.start : r.span.end]
-    ]
+    """The gold spans that must go and have letters or digits."""
+    return [s for s in deidentifier.must_go(document) if any(map(str.isalnum, document.text[s.start : s.end]))]
 
 
 def _share_left(text: str, span: Span, changed: set[int]) -> float:

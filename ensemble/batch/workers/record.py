@@ -68,8 +68,9 @@ def audit_record(
     register, options = IdentifierRegister(job.secret), job.run.options
     texts = tuple(result.text for result in changed)
     replacements = [r for of_part in changed for r in of_part.replacements if not r.span.label.startswith(UNREAD)]
-    pairs = [pair for part, of_part in zip(note.parts, changed, strict=True) for pair in _changes(part, of_part)]
-    entries = (register.entry(label, form) for label, old in pairs for form in spellings_of(old))
+    changes = (one for part, of_part in zip(note.parts, changed, strict=True) for one in of_part.changes(part.text))
+    gone = ((span.label, old) for span, old in changes if not span.label.startswith(UNREAD))
+    entries = (register.entry(label, form) for label, old in gone for form in spellings_of(old))
     every_decision = [decision for of_part in decisions for decision in of_part]
     accepted = [decision for decision in every_decision if decision.accepted]
     suspected = (
@@ -94,15 +95,6 @@ def audit_record(
         record["known"] = counted(d.span.label for d in accepted if any(vote.source == KNOWN for vote in d.votes))
         record["in roster"] = note.patient in identifiers.roster
     return NoteResult(texts, record=record, entries={entry for entry in entries if entry is not None})
-
-
-def _changes(part: Part, result: Deidentified) -> Iterator[tuple[str, str]]:
-    """The label and the text of what is no longer what it was."""
-    for replacement in result.replacements:
-        old = part.text[replacement.span.start : replacement.span.end]
-        is_changed = old != result.text[replacement.start_in_output : replacement.end_in_output]
-        if is_changed and not replacement.span.label.startswith(UNREAD):
-            yield replacement.span.label, old
 
 
 def _unread(part: Part, result: Deidentified) -> Iterator[str]:
