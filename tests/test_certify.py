@@ -134,14 +134,18 @@ def test_a_run_repeats_its_certificate_on_the_terminal_in_the_summary_and_in_the
         (("--model", "english"), "about another policy"),
         (("--model", "german", "--policy", "safe-harbor"), "about another engine"),
         (("--policy", "safe-harbor"), "about one engine"),
+        (("--model", "english", "--policy", "safe-harbor", "--other-languages", "read"), "with --other-languages read"),
+        (("--model", "english", "--policy", "safe-harbor", "--never", "never.txt"), "does not hold with --never"),
     ],
 )
 def test_a_certificate_of_something_else_is_refused(
     options: tuple[str, ...], reported: str, certificate: tuple[Path, str], tmp_path: Path, phistack: Phistack
 ) -> None:
     (tmp_path / "1.txt").write_text("Seen by Dr. Birchwood for chest pain; she was sent home on aspirin.")
+    (tmp_path / "never.txt").write_text("aspirin\n")
+    given = [tmp_path / option if option == "never.txt" else option for option in options]
     status, _, said = phistack(
-        "deidentify", tmp_path / "1.txt", tmp_path / "out.txt", *options, "--certificate", certificate[0]
+        "deidentify", tmp_path / "1.txt", tmp_path / "out.txt", *given, "--certificate", certificate[0]
     )
     assert status and reported in said and not (tmp_path / "out.txt").exists()
 

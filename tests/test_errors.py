@@ -26,12 +26,13 @@ def exceptions_of(path: Path) -> set[str]:
     return {node.name for node in classes if {ast.unparse(base).rpartition(".")[2] for base in node.bases} & NAMES}
 
 
-def test_every_exception_is_in_one_module_and_public() -> None:
+def test_every_exception_is_in_one_module_and_public_and_described() -> None:
     sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     elsewhere = {path.name: found for path in sources if (found := exceptions_of(path)) and path.name != "errors.py"}
     assert elsewhere == {}
     names = exceptions_of(ROOT / "features" / "errors.py")
     assert names == {error.__name__ for error in OURS}
+    assert all(error.__doc__ for error in OURS)
 
 
 @pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.by_engines import KNOWN_TO_BE_LEFT, disguised
+from benchmarks.faults.by_engines import disguised
 from benchmarks.faults.commands import wrong_commands
 from benchmarks.faults.inputs import CANARY, KINDS, attempt, mutated
 from benchmarks.faults.spellings import MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
@@ -77,8 +77,8 @@ def test_no_text_makes_a_sequence_without_bound(name: str) -> None:
 
 def test_signs_and_markup_in_identifiers_leave_none_of_them_in_clear() -> None:
     results = list(disguised(["\u200b", "\v", "&shy;", "%20"]))
-    assert [n for _, n, _ in results] == [23, 18, 18]
-    assert all(KNOWN_TO_BE_LEFT.issuperset(left) for *_, left in results)
+    # Of an address whose dots are written `%20`, the domain is left: see `KNOWN_TO_BE_LEFT`.
+    assert [found[1:] for found in results] == [(23, ["email with %20"]), (18, []), (18, [])]
 
 
 @pytest.mark.parametrize("signs", [SIGNS, MARKUPS])

@@ -16,7 +16,7 @@ import msgspec
 
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import Policy
-from phistack.ensemble.engine import EngineOptions
+from phistack.ensemble.engine import READ, EngineOptions
 from phistack.features.errors import SettingsError
 
 SCHEMA = "phistack.certificate.v1"
@@ -75,6 +75,11 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         if options.recall not in self.bounds:
             raise SettingsError(
                 f"the certificate has no bound for --recall {options.recall}, but for {', '.join(self.bounds)}"
+            )
+        if options.other_languages == READ:
+            raise SettingsError(
+                "a certificate does not hold with --other-languages read, which leaves what no engine reads; run "
+                "without one of the two"
             )
         if options.overruling.never.phrases:
             raise SettingsError(
