@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--policy", default="safe-harbor")
     arguments = parser.parse_args()
     engine = load_bundle(bundle_path(arguments.engine))
-    gold = synthesize(arguments.notes, seed=90_001, language=engine.space.settings.language)
+    gold = synthesize(arguments.notes, seed=90_001, language=engine.language)
     leaks = summed(left_by_patient(gold, engine, Policy.named(arguments.policy)))
     rows = [row for n in arguments.patients for row in _rows(leaks, n, arguments.divisions)]
     columns = ("bound", "patients", "true risk", "bound, mean", "too low")

@@ -56,7 +56,7 @@ def main() -> None:
     if unknown := set(noise) - set(NOISE):
         parser.error(f"there is no noise {', '.join(sorted(unknown))}; there are {', '.join(NOISE)}")
     engine = load_bundle(bundle_path(arguments.engine)).with_options(recall=arguments.recall)
-    language = arguments.language or engine.space.settings.language
+    language = arguments.language or engine.language
     notes = invented(language, arguments.notes, seed=arguments.seed, noise=noise)
     must_go = what_must_go(notes, engine)
     stretches = changed_stretches(engine, [note.document.with_spans(()) for note in notes], _POLICY)
@@ -69,7 +69,7 @@ def main() -> None:
 
 def what_must_go(notes: Sequence[HospitalNote], engine: Engine) -> list[tuple[Span, ...]]:
     """The identifiers of each note that the policy safe-harbor changes."""
-    deidentifier = Deidentifier(_POLICY, engine.label_set, engine.space.settings.language)
+    deidentifier = Deidentifier(_POLICY, engine.label_set, engine.language)
     return [deidentifier.must_go(note.document) for note in notes]
 
 

@@ -163,7 +163,7 @@ def _manifest(engine: Engine, trained_on: Mapping[str, Any], figures: Mapping[st
         "protocol": PROTOCOL,
         "kinds": {model.name: model.kind for model in engine.submodels},
         "label_set": engine.label_set.name,
-        "language": engine.space.settings.language,
+        "language": engine.language,
         "tokeniser": engine.space.settings.tokeniser,
         "columns": list(engine.space.columns),
         "versions": {"python": platform.python_version(), **{name: installed(name) for name in _packages(engine)}},

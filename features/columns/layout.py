@@ -83,7 +83,7 @@ class Layout:
         abbreviations: frozenset[str] = frozenset(),
         known: Known | None = None,
     ) -> Layout:
-        """Cut notes into tokens and sentences; see `features.tokens` and `features.tokens`."""
+        """Cut notes into tokens and sentences; see `features.tokens`."""
         tokeniser, known = tokeniser or Tokeniser(), known or Known()
         cuts = list(map(tokeniser.cut, texts))
         if not tokeniser.keeps_words:

@@ -66,7 +66,7 @@ def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Conte
 
 
 def _role(piece: NamePart, form: ParsedName, context: Context) -> str:
-    """`first` or `last`; for a name alone, what longer names of the patient's notes show."""
+    """`first` or `last`; for a name alone, what longer names of the patient's notes show, or first for a short form."""
     if len(form.words) > 1:
         return piece.role
     is_short = full_name(piece.folded, context.language) and not name_tables(context.language).is_last(piece.folded)
