@@ -132,13 +132,14 @@ def test_the_summary_of_a_run_says_what_happened_in_sentences(chromium: Any, pag
     opened = Opened(chromium, pages["summary"])
     replaced = sum(summary["PHI by strategy"].values())
     said = opened.page.locator("main > ul li").all_inner_texts()
-    assert said[:3] == [
-        f"{replaced} identifiers replaced in 6 notes.",
+    assert said[:4] == [
+        f"On {summary['begun on']}, {replaced} identifiers replaced in 6 notes.",
         "3 columns kept as they are: id, patient, ward.",
         "1 passage in a language that no engine reads was replaced whole: Russian.",
+        f"Engine english: {summary['engines']['english']}.",
     ]
     bad = opened.page.locator("main > ul li.bad").all_inner_texts()
-    assert said[3:] == bad and bad[0].startswith("1 note held back: id is missing or not a valid id; fill it in")
+    assert said[4:] == bad and bad[0].startswith("1 note held back: id is missing or not a valid id; fill it in")
     assert re.fullmatch(r"\d+ identifiers? may still be in the output, \d+ of them in the column ward\.", bad[1])
     tables = dict(zip(opened.page.locator("section h2").all_inner_texts(), range(20), strict=False))
     assert "Surrogates equal to another identifier" not in tables
@@ -150,10 +151,13 @@ def test_the_summary_of_a_run_says_what_happened_in_sentences(chromium: Any, pag
 
 
 def test_a_run_without_findings_says_so(chromium: Any, pages: Mapping[str, Path]) -> None:
+    summary = json.loads(pages["summary-without-findings"].with_name("summary.json").read_text(encoding="utf-8"))
+    [engine] = summary["notes by engine"]
     opened = Opened(chromium, pages["summary-without-findings"])
     assert opened.page.locator("main > ul li").all_inner_texts() == [
-        "2 identifiers replaced in 2 notes.",
+        f"On {summary['begun on']}, 2 identifiers replaced in 2 notes.",
         "2 file names kept as they are.",
+        f"Engine {engine}: {summary['engines'][engine]}.",
         "The checks found no others.",
     ]
     assert opened.page.locator("section h2").all_inner_texts() == ["PHI by label", "PHI by strategy"]
