@@ -6,7 +6,8 @@
     gate.passages("Seen today. Пациент жалуется.")         passages of the note that the engine cannot read
 
 Text that an engine cannot read would be released with every name in it. The limits are learned from the training
-notes, so that at most one in 1,000 such notes is held back.
+notes: one note in 1,000 may be further from the engine's language than the limit, and a further language is read if
+one note in 50 has it, as an engine that saw less of it finds little in it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _MOST_DISTANCE = 12.0
 _LEAST_FOREIGN = 0.25
 _MOSTLY = 0.5
 _ONE_IN = 1000
+_ENOUGH = 50
 _MARGIN = 1.5
 _OWN_SCRIPT = 0.05
 _FILE = "language_gate.json"
@@ -87,9 +89,11 @@ class LanguageGate:
         gate = cls(_with_alike(language), (LATIN, *sorted(_common_scripts(plain))), html=html)
         found = [gate.passages(text, is_known) for text in plain]
         others = Counter(other for passages in found for other in {p.language for p in passages if p.distance})
-        common = sorted(other for other, n in others.items() if n > max(1, len(plain) / _ONE_IN))
+        common = sorted(other for other, n in others.items() if n > max(1, len(plain) / _ENOUGH))
         gate = replace(gate, languages=(*gate.languages, *common))
-        far = [max((p.distance for p in gate.passages(text, is_known)), default=0.0) for text in plain]
+        # What is further than any limit is in another language and says nothing about the engine's own.
+        distances = [[p.distance for p in gate.passages(text, is_known)] for text in plain]
+        far = [max((distance for distance in note if distance <= _MOST_DISTANCE), default=0.0) for note in distances]
         return replace(gate, distance=min(_MOST_DISTANCE, max(_LEAST_DISTANCE, _limit(far))))
 
     def not_text(self, text: str) -> str:

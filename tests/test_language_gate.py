@@ -190,6 +190,11 @@ def test_one_strange_note_among_hundred_does_not_open_the_gate() -> None:
     assert "fi" in few.objection(WRONG["fi"])
 
 
+def test_a_language_of_few_notes_is_not_read_and_opens_the_gate_to_no_other() -> None:
+    gate = LanguageGate.fit([*(f"{LONG}{i}" for i in range(150)), *[f"{LONG}{WRONG['es'] * 3}"] * 3], "en")
+    assert gate == ENGLISH
+
+
 def test_the_language_of_a_corpus_is_reported_by_its_text() -> None:
     assert language_of([WRONG["es"], "12", "El paciente fue dado de alta a los tres días", LONG]) == "es"
     assert language_of(["12/3", "", "AMES"]) == ""
