@@ -9,15 +9,17 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from phistack.ensemble.command_line.app import main
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None, max_examples=1000)
+# The phase that explains a failure traces every line and may take longer than the suite.
+PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
+settings.register_profile("repeatable", deadline=None, derandomize=True, phases=PHASES)
+settings.register_profile("explore", deadline=None, max_examples=1000, phases=PHASES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
