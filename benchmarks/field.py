@@ -1,7 +1,7 @@
 """Every tool that pip installs beside our engines, on notes that none of them was made from, in one run.
 
     python -m benchmarks.field --peers ~/.cache/phistack-peers                queries, hospital notes, MEDDOCAN dev
-    python -m benchmarks.field --peers peers --docs                           and the table in docs/engines.md
+    python -m benchmarks.field --peers peers --docs                           and table and picture in docs
 
 The notes: asq-phi-dev (English queries), the invented notes of `benchmarks.hospital_notes` (English, German, Spanish,
 Dutch) and MEDDOCAN's dev part. What must go is what the policy safe-harbor changes of what is annotated; a stretch that
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.evaluation.resampling import Measure
 from phistack.ensemble.evaluation.tables import Table, percent, share
+from phistack.ensemble.experiments.pictures import BLUE, GREY, INK, PALE, picture
 from phistack.ensemble.experiments.speed import Machine
 from phistack.features.documents import Corpus
 from phistack.features.formats import read_corpus
@@ -121,6 +123,35 @@ def _theirs(notes: Notes, peer: Peer, python: Path, texts: Path) -> list[str]:
     return [*notes.row(f"{peer.name} {peer.version}", stretches, peer.claims), f"{speed:.0f}", f"{size:.0f}"]
 
 
+def draw(sections: Sequence[Sequence[Sequence[str]]], svg: Path) -> None:
+    """What each tool touches, and how much of what it changes is right, in a panel for each corpus.
+
+    :param sections: the rows of each corpus, as in the table.
+    """
+    sections = [rows for rows in sections if rows]
+    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+        title = "Identifiers touched, and share right of what was changed (percent)"
+        with picture(Path(folder), "field", title, size=(9, 2.8 * -(-len(sections) // 3))) as figure:
+            panels = figure.subplots(-(-len(sections) // 3), 3, squeeze=False, sharex=True, sharey=True).ravel()
+            for axes in panels[len(sections) :]:
+                axes.set_axis_off()
+            for axes, rows in zip(panels, sections, strict=False):
+                axes.set(title=rows[0][0], xlim=(0, 103), ylim=(50, 103))
+                axes.grid(color=PALE, linewidth=0.6)
+                places = sorted((float(row[2].split()[0]), float(row[5].split()[0]), row[1]) for row in rows)
+                for number, (x, y, tool) in enumerate(places):
+                    ours = tool.startswith("phistack")
+                    style = {"fontsize": 7, "color": BLUE if ours else INK, "ha": "right" if x > 50 else "left"}
+                    axes.plot(x, y, "o", color=BLUE if ours else GREY)
+                    # Neighbours have their names above and below.
+                    offset = (-5 if x > 50 else 4, -10 if number % 2 else 4)
+                    name = tool if ours else tool.rsplit(" ", 1)[0]
+                    axes.annotate(name, (x, y), textcoords="offset points", xytext=offset, **style)
+            figure.supxlabel("touched", fontsize=9)
+            figure.supylabel("right", fontsize=9)
+        shutil.copy(Path(folder) / "field.svg", svg)
+
+
 def _size(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
@@ -157,7 +188,7 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--notes", type=int, default=400, help="invented hospital notes for each language")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/engines.md")
+    parser.add_argument("--docs", action="store_true", help="write docs/engines.md and docs/field.svg")
     arguments = parser.parse_args()
     sections = []
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
@@ -187,6 +218,7 @@ def main() -> None:
         page = ROOT / "docs" / "engines.md"
         lines = "\n".join([*table.markdown(), "", f"{note}.", ""])
         where = "field: docs/engines.md"
+        draw(sections, page.with_name("field.svg"))
         page.write_text(replaced(page.read_text(encoding="utf-8"), _BEGIN, _END, lines, where=where), encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import benchmarks.field as field
-from benchmarks.field import Notes, corpora
+from benchmarks.field import Notes, corpora, draw
 from benchmarks.measuring import ROOT
 from benchmarks.peers import Peer
 from phistack.features.documents import Corpus, Document, Span
@@ -64,6 +64,13 @@ def test_a_tool_that_cannot_run_is_reported_and_the_others_go_on(
     shown = capsys.readouterr()
     assert "stella was not measured on invented: OSError" in shown.err
     assert "philter" in shown.out and "stella" not in shown.out and "deduce" not in shown.out
+
+
+def test_the_picture_has_a_panel_for_each_corpus_and_a_name_for_each_tool(tmp_path: Path) -> None:
+    found = [[(0, 3)], [(0, 4)]]
+    draw([[NOTES.row("phistack english", found, None), NOTES.row("tool 1.2", found, None)]], tmp_path / "field.svg")
+    drawn = (tmp_path / "field.svg").read_text(encoding="utf-8")
+    assert all(f">{text}</text>" in drawn for text in ("invented", "phistack english", "tool"))
 
 
 def test_the_page_has_the_markers() -> None:
