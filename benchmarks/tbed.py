@@ -26,9 +26,10 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable  # noqa: 
 from phistack.features.documents import Document  # noqa: E402
 from phistack.features.formats import read_corpus  # noqa: E402
 from phistack.tbed.grid import Notes  # noqa: E402
-from phistack.tbed.learner import Tagger, learn  # noqa: E402
+from phistack.tbed.learner import learn  # noqa: E402
 from phistack.tbed.rules import Rule  # noqa: E402
 from phistack.tbed.search import LearnerSettings  # noqa: E402
+from phistack.tbed.tagger import Tagger  # noqa: E402
 from phistack.tbed.templates import (  # noqa: E402
     Atom,
     RuleTemplate,

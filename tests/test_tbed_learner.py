@@ -22,9 +22,10 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.tbed.grid import Notes
-from phistack.tbed.learner import Learned, Tagger, learn, score_rules
+from phistack.tbed.learner import Learned, learn
 from phistack.tbed.rules import Rule, parse_rules
 from phistack.tbed.search import LearnerSettings
+from phistack.tbed.tagger import Tagger, score_rules
 from phistack.tbed.templates import Atom, RuleTemplate, named_templates, read_templates
 
 MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"

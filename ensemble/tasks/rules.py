@@ -28,8 +28,8 @@ from phistack.features.writing import refuse_taken, write_new
 from phistack.submodels.regex.pattern_files import Pattern
 from phistack.submodels.regex.scanner import Scanner
 from phistack.submodels.tbed.submodel import TbedSubmodel
-from phistack.tbed.learner import RuleScore, score_rules
 from phistack.tbed.rules import format_rules
+from phistack.tbed.tagger import RuleScore, score_rules
 
 
 @dataclass(frozen=True, slots=True)

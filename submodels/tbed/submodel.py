@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Span
@@ -28,10 +28,12 @@ from phistack.features.writing import write_json
 from phistack.submodels.base import Candidate, Submodel, saved_submodel, submodel_class
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.tbed.grid import STRETCHES, Notes
-from phistack.tbed.learner import Tagged, Tagger, learn
 from phistack.tbed.rules import Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.search import LearnerSettings
+from phistack.tbed.tagger import Tagged, Tagger
 from phistack.tbed.templates import TEMPLATES, RuleTemplate, named_templates, read_templates, restricted
+
+if TYPE_CHECKING:
+    from phistack.tbed.search import LearnerSettings
 
 _LOG = logging.getLogger("phistack")
 _SETTINGS_FILE, _RULES_FILE, _REGEX_FOLDER = "settings.json", "rules.txt", "regex"
@@ -111,6 +113,9 @@ class TbedSubmodel(Submodel):
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if the template file cannot be used.
         """
+        from phistack.tbed.learner import learn
+        from phistack.tbed.search import LearnerSettings
+
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
@@ -134,6 +139,8 @@ class TbedSubmodel(Submodel):
 
     def _helpful_gain(self, settings: LearnerSettings, notes: Notes, seed: int) -> int:
         """The gain of the last rule that helps on held-out patients."""
+        from phistack.tbed.learner import learn
+
         groups = sorted({table.document.group for table in notes.tables})
         random.Random(seed).shuffle(groups)
         chosen = set(groups[: round(self.held_out * len(groups))])
@@ -155,7 +162,7 @@ class TbedSubmodel(Submodel):
         return [self._candidates(*row) for row in zip(tables, tagged, proposed, strict=True)]
 
     def notes(self, tables: Sequence[FeatureTable]) -> Notes:
-        """Annotated notes with their initial tags, for `tbed.learner.score_rules`."""
+        """Annotated notes with their initial tags, for `tbed.tagger.score_rules`."""
         return Notes(tables, self._initial(tables)[0], [table.tags() for table in tables])
 
     def edited(self, text: str, *, name: str, space: FeatureSpace) -> Self:

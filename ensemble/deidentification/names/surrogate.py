@@ -69,8 +69,7 @@ def _role(piece: NamePart, form: ParsedName, context: Context) -> str:
     """`first` or `last`; for a name alone, what longer names of the patient's notes show, or first for a short form."""
     if len(form.words) > 1:
         return piece.role
-    is_short = full_name(piece.folded, context.language) and not name_tables(context.language).is_last(piece.folded)
-    return context.memory.role(piece.folded) or ("first" if is_short else piece.role)
+    return context.memory.role(piece.folded) or ("first" if full_name(piece.folded, context.language) else piece.role)
 
 
 def _surrogate_word(word: str, role: str, titled: str | None, context: Context) -> str | None:
@@ -81,7 +80,7 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
     :returns: a name that does not hold the word, nor another of its mentions; None if there is none.
     """
     most = context.options.common_names
-    full = full_name(word, context.language) if role == "first" and not most else None
+    full = None if most else full_name(word, context.language)
     if full is not None:
         return _short_form(_surrogate_word(full, role, titled, context), word, context)
     name = context.memory.index.canonical(word)

@@ -98,10 +98,13 @@ def nearest_name(word: str) -> str | None:
 
 
 def full_name(word: str, language: str) -> str | None:
-    """The name that a folded word is a short form of (Bob: Robert), if of one name only; None for a name itself."""
+    """The name that a folded word is a short form of (Bob: Robert), if of one name only.
+
+    :returns: None for a word that is a name itself, or a frequent last name.
+    """
     names = _short_forms(language)
     found = [name for name, short in names.items() if word in short]
-    return found[0] if len(found) == 1 and word not in names else None
+    return found[0] if len(found) == 1 and word not in names and not name_tables(language).is_last(word) else None
 
 
 def short_forms(name: str, language: str) -> Sequence[str]:
