@@ -155,7 +155,7 @@ def test_values_that_look_like_phi_are_not_labelled(language: str) -> None:
         "de": (r"\bC5/C6\b", r"\bMorbus [A-Z]\w+", r"\b1-0-1\b"),
         "es": (r"\bL4-L5\b", r"(?i)enfermedad de [A-Z]\w+", r"\b1-0-1\b"),
         "no": (r"\bL4-L5\b", r"10-12 uker"),
-        "nl": (r"\b(10-12|4-6) weken", r"\d/30\b"),
+        "nl": (r"\b(10-12|4-6|2-3|3-4) (weken|dagen|keer)", r"\d/30\b"),
         "sv": (r"\bv \d\d\+\d\b", r"\bL[45]-(L5|S1)\b"),
     }
     for pattern in patterns[language]:
