@@ -15,10 +15,10 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from phistack.ensemble.batch.reports.audit import audit_run, opened_output
 from phistack.ensemble.batch.reports.report import REPLACED
@@ -35,7 +35,7 @@ from phistack.features.errors import CorpusError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.plain_view import plain_view
-from phistack.features.ranges import Range, overlapping_groups, touching
+from phistack.features.ranges import Range, Test, overlapping_groups, touching
 
 ATTACKERS = ("regex", "tbed", "crf")
 """The submodels of the attacker."""
@@ -85,6 +85,13 @@ class Released:
     document: Document
     taken: tuple[Range, ...]
 
+    @classmethod
+    def of(cls, document: Document, replaced: Iterable[tuple[int, int, str, str]]) -> Self:
+        """A text with start, end, label and strategy of each replacement in it."""
+        places = list(replaced)
+        spans = (Span(s, e, label) for s, e, label, strategy in places if strategy in _READ_ON and s < e)
+        return cls(document.with_spans(spans), tuple((start, end) for start, end, *_ in places))
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -129,7 +136,7 @@ def _attacked(texts: Sequence[Released], language: str, label_set: str, jobs: in
     """The attack on texts that one engine read; its places are not ranked."""
     pools = parroted([text.document for text in texts], language, label_set, jobs=jobs)
     safe = SafeText.of((language,))
-    marks = (touching(_ranges(pool)) for pool in pools)
+    marks = map(marked_in, pools)
     return Attack(
         notes=len(texts),
         patients=len({text.document.group for text in texts}),
@@ -158,10 +165,8 @@ def _released(target: Path) -> dict[tuple[str, str], list[Released]]:
         for row, line in zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True):
             for part, replaced in zip(row.parts, line["replaced"], strict=True):
                 if not part.label and part.text:
-                    spans = [Span(s, e, label) for s, e, label, strategy in replaced if strategy in _READ_ON and s < e]
-                    taken = tuple((start, end) for start, end, *_ in replaced)
-                    document = Document(line["id"], part.text, tuple(spans), line["patient"])
-                    parts[tuple(line["read as"])].append(Released(document, taken))
+                    document = Document(line["id"], part.text, (), line["patient"])
+                    parts[tuple(line["read as"])].append(Released.of(document, replaced))
                     is_hiding = is_hiding or any(strategy in KEYED for *_, strategy in replaced)
     if not is_hiding:
         raise CorpusError(
@@ -193,10 +198,13 @@ def parroted(notes: Sequence[Document], language: str, label_set: str, *, jobs: 
     return [found[document.id] for document in documents]
 
 
-def _ranges(pool: Sequence[PooledCandidate]) -> list[Range]:
-    """Where enough models mark something, each in its own bounds."""
-    groups = overlapping_groups(pool)
-    return [(min(c.span.start for c in g), max(c.span.end for c in g)) for g in groups if len(_sources(g)) >= MANY]
+def marked_in(pool: Sequence[PooledCandidate]) -> Test:
+    """A test whether a stretch of a note shares a character with what enough models mark, each in its own bounds."""
+    return touching(_range(group) for group in overlapping_groups(pool) if len(_sources(group)) >= MANY)
+
+
+def _range(group: Sequence[PooledCandidate]) -> Range:
+    return group[0].span.start, max(candidate.span.end for candidate in group)
 
 
 def _sources(group: Sequence[PooledCandidate]) -> tuple[str, ...]:
@@ -217,9 +225,8 @@ def look_alikes(released: Released, pool: Sequence[PooledCandidate], safe: SafeT
         for vote in (vote for candidate in group for vote in candidate.votes):
             best[vote.source] = max(best[vote.source], vote.score)
         label = max(group, key=lambda candidate: sum(vote.score for vote in candidate.votes)).span.label
-        start, end = group[0].span.start, max(candidate.span.end for candidate in group)
-        yield _place(note, (start, end), label, sum(best.values()) / len(best), _sources(group))
-    proposed = touching((group[0].span.start, max(c.span.end for c in group)) for group in groups)
+        yield _place(note, _range(group), label, sum(best.values()) / len(best), _sources(group))
+    proposed = touching(map(_range, groups))
     view = plain_view(note.with_spans(()))
     for start, end in safe.doubtful(view.document.text):
         place = view.place(start, end)
