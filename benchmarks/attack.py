@@ -15,6 +15,8 @@ With one surrogate for each person, a note is exposed if somebody has a surrogat
 names cannot both be surrogates. Where names change, it is exposed if a missed name is there more often than any
 surrogate. `broken` is what this costs a reader: of the names that a note has several times, those whose mentions no
 longer agree.
+
+The last line says for how many patients the words beside shifted dates narrow the shift down.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from typing import Any
 
 from rich.console import Console
 
-from phistack.ensemble.batch.attack import Released, look_alikes, marked_in, parroted, ranked
+from phistack.ensemble.batch.attack import Released, look_alikes, marked_in, parroted, ranked, shifts_left
 from phistack.ensemble.deidentification import Deidentifier, PatientMemory, Policy, kind_of
+from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS
 from phistack.ensemble.deidentification.memory import NAMED
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.evaluation.resampling import wilson
@@ -85,6 +88,10 @@ def main() -> None:
         Table(columns, [exposures], f"names in {len(gold)} invented notes", "with 95 % intervals", n_texts=2),
     )[bool(arguments.names_only) :]:
         Console(width=120).print(table.rich())
+    texts = [note.released for note in planted(gold, Policy.named(arguments.policy), 0.0, arguments.seed)]
+    shifts = shifts_left(texts, gold.label_set.language)
+    narrowed = sum(count for days, count in shifts.items() if days < 2 * MOST_DAYS)
+    print(f"the shift of dates is narrowed down for {narrowed} of {shifts.total()} patients")
 
 
 def planted(gold: Corpus, policy: Policy, missed: float, seed: int) -> list[Planted]:

@@ -2,7 +2,7 @@
 
     found = attack(Path("clean"))
     found.places[0]              LookAlike("17", 120, 131, "DOCTOR", 0.93, ("regex", "crf"), "Hill")
-    found.narrowed               Counter({728: 40, 104: 3}): days that are possible for the shift of so many patients
+    found.shifts                 Counter({728: 40, 104: 3}): for 3 patients 104 shifts of their dates are possible
 
 Surrogates hide what was missed as long as nobody tells the two apart. The attacker learns from the surrogates of half
 the patients how identifiers look here, and searches the notes of the other half; then the other way round, so that
@@ -14,16 +14,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from phistack.ensemble.batch.reports.audit import audit_run, opened_output
 from phistack.ensemble.batch.reports.report import REPLACED
 from phistack.ensemble.batch.workers.record import likely_by_form
+from phistack.ensemble.deidentification.dates.parsing import order_shown_by
+from phistack.ensemble.deidentification.dates.recovery import Clue, clues, possible_shifts
+from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.deidentification.policy import KEYED
+from phistack.ensemble.deidentification.word_lists import words
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
 from phistack.ensemble.stacking.folds import at_most_folds
@@ -79,18 +83,24 @@ class Released:
     """A text of the output.
 
     :param document: its spans are what reads as an identifier: surrogates, and what the policy keeps.
-    :param taken: everything that was replaced or kept, tags too.
+    :param taken: everything that was replaced or kept, tags too; `shifted`: the dates among them with surrogates.
     """
 
     document: Document
     taken: tuple[Range, ...]
+    shifted: tuple[Range, ...]
 
     @classmethod
     def of(cls, document: Document, replaced: Iterable[tuple[int, int, str, str]]) -> Self:
         """A text with start, end, label and strategy of each replacement in it."""
         places = list(replaced)
         spans = (Span(s, e, label) for s, e, label, strategy in places if strategy in _READ_ON and s < e)
-        return cls(document.with_spans(spans), tuple((start, end) for start, end, *_ in places))
+        dates = (
+            (start, end)
+            for start, end, label, strategy in places
+            if strategy == "surrogate" and kind_anywhere(label) == "DATE"
+        )
+        return cls(document.with_spans(spans), tuple((start, end) for start, end, *_ in places), tuple(dates))
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,7 @@ class Attack:
     :param notes: that were attacked; `patients`: whose they are.
     :param surrogates: what an attacker can mistake for an identifier; `marked`: of these, what his model marks.
     :param tags: replaced by what nobody mistakes for an identifier.
+    :param shifts: how many shifts, in days, are possible for a patient's dates by what stands beside them -> patients.
     :param places: the look-alikes, the surest first.
     :param passed_over: language -> notes in it that are too few to attack.
     """
@@ -109,6 +120,7 @@ class Attack:
     surrogates: int
     marked: int
     tags: int
+    shifts: Counter[int]
     places: tuple[LookAlike, ...] = field(repr=False)
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
@@ -128,7 +140,8 @@ def attack(target: Path, *, jobs: int = 1) -> Attack:
     if not outcomes:
         least = f"{FEWEST_NOTES} of {FEWEST_PATIENTS} patients"
         raise CorpusError(f"{target} has too few notes to attack: in no language are there {least}; give more notes")
-    sums = {name: sum(getattr(one, name) for one in outcomes) for name in _COUNTS}
+    sums: dict[str, Any] = {name: sum(getattr(one, name) for one in outcomes) for name in _COUNTS}
+    sums["shifts"] = sum((one.shifts for one in outcomes), Counter())
     return Attack(**sums, places=ranked([place for one in outcomes for place in one.places]), passed_over=passed_over)
 
 
@@ -142,6 +155,7 @@ def _attacked(texts: Sequence[Released], language: str, label_set: str, jobs: in
         patients=len({text.document.group for text in texts}),
         surrogates=sum(len(text.document.spans) for text in texts),
         marked=sum(mark(s.start, s.end) for mark, t in zip(marks, texts, strict=True) for s in t.document.spans),
+        shifts=shifts_left(texts, language),
         tags=sum(len(text.taken) - len(text.document.spans) for text in texts),
         places=tuple(p for text, pool in zip(texts, pools, strict=True) for p in look_alikes(text, pool, safe)),
     )
@@ -196,6 +210,24 @@ def parroted(notes: Sequence[Document], language: str, label_set: str, *, jobs: 
         for table, pool in zip(proposed.unseen, pools, strict=True):
             found[table.document.id] = [candidate.in_note(table.view) for candidate in pool]
     return [found[document.id] for document in documents]
+
+
+def shifts_left(texts: Iterable[Released], language: str) -> Counter[int]:
+    """How many shifts are possible -> for how many patients with shifted dates."""
+    of_patients = defaultdict[str, list[Released]](list)
+    for text in texts:
+        if text.shifted:
+            of_patients[text.document.group].append(text)
+    return Counter(len(possible_shifts(_clues(notes, language))) for notes in of_patients.values())
+
+
+def _clues(notes: Sequence[Released], language: str) -> Iterator[Clue]:
+    dates = [note.document.text[start:end] for note in notes for start, end in note.shifted]
+    shown = Counter(first for mention in dates for first in order_shown_by(mention))
+    usual = bool(words(language)["dates"]["day_first"])
+    day_first = usual if shown[True] == shown[False] else shown[True] > shown[False]
+    for note in notes:
+        yield from clues(note.document.text, note.shifted, note.taken, language, day_first=day_first)
 
 
 def marked_in(pool: Sequence[PooledCandidate]) -> Test:

@@ -11,13 +11,14 @@ Overlapping spans are one stretch, so that nothing of any of them remains. What 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import cap_age, is_birth, kept_year, unmarked, year_beside
+from phistack.ensemble.deidentification.dates.recovery import weekday_beside
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import NAMED, PatientMemory
@@ -242,7 +243,8 @@ class Deidentifier:
         :param heading: what the text stands under, such as the name of its column.
         :raises CorpusError: if a span ends beyond the text.
         """
-        spans = document.with_spans(spans).spans
+        document = document.with_spans(spans)
+        spans = document.spans
         counted = known = PatientMemory() if memory is None else memory
         if not known.has(document):
             known = deepcopy(known)
@@ -254,7 +256,7 @@ class Deidentifier:
         pieces: list[str] = []
         replacements: list[Replacement] = []
         length = position = 0
-        for span in self._stretches(document, spans):
+        for span in self._stretches(document, (*spans, *self._weekdays(document))):
             strategy, new = self._replacement(note, span)
             start = length + span.start - position
             pieces += (document.text[position : span.start], new)
@@ -286,6 +288,15 @@ class Deidentifier:
         """A text that is an age and something else is generalised as an age, which fails where it is more than one."""
         severity = {"keep": 0, "generalise": 1}.get(self.strategy(span.label), 2)
         return severity, severity == 1 and self._kind(span.label) == "AGE"
+
+    def _weekdays(self, document: Document) -> Iterator[Span]:
+        """The weekdays beside dates of the note that will be shifted: left as they are, they would tell by how much."""
+        touched = touching(ranges_of(document.spans))
+        for span in document.spans:
+            if self._kind(span.label) == "DATE" and self.strategy(span.label) == "surrogate":
+                place = weekday_beside(document.text, span.start, span.end, self.language)
+                if place and not touched(*place):
+                    yield Span(*place, span.label)
 
     def _over_89(self, document: Document) -> list[Span]:
         """Ages over 89, and birth dates that show one, marked or not."""

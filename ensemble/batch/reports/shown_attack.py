@@ -6,10 +6,13 @@ write_attack(Path("clean"), found)         both files in clean.run; without the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 from phistack.ensemble.batch.attack import Attack, LookAlike
+from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.tools.templates import template
 from phistack.features.languages import language_name
@@ -33,9 +36,24 @@ def statements(found: Attack) -> list[str]:
         f"They mark {percent(found.marked / max(1, found.surrogates))} % of the surrogates. What they leave unmarked "
         f"an attacker reads himself: the other {found.surrogates - found.marked:,} surrogates, and among "
         f"{len(found.places) - marked:,} further places what was missed and does not look as the surrogates do",
+        *_dates(found),
         *_remarks(found),
         "That an attack finds nothing does not show that nothing is left",
     ]
+
+
+def _dates(found: Attack) -> Iterator[str]:
+    """What words beside shifted dates tell of the shifts."""
+    patients = found.shifts.total()
+    fewer = Counter({left: count for left, count in found.shifts.items() if left < 2 * MOST_DAYS})
+    if fewer:
+        yield (
+            f"Weekdays, holidays and seasons beside shifted dates narrow down the shift of {fewer.total():,} of "
+            f"{_many(patients, 'patient')} to {round(median(fewer.elements())):,} of {2 * MOST_DAYS} days or fewer in "
+            f"half the cases, {min(fewer):,} in the worst: see that these words are marked with the dates"
+        )
+    elif patients:
+        yield f"Nothing beside the dates tells by how many days those of the {_many(patients, 'patient')} were shifted"
 
 
 def _remarks(found: Attack) -> Iterator[str]:
