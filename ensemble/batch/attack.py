@@ -46,6 +46,8 @@ ATTACKERS = ("regex", "tbed", "crf")
 MANY = 2
 """What so many of them mark, the attacker's model marks."""
 FEWEST_NOTES, FEWEST_PATIENTS = 20, 4
+MOST_LEARNED = 1_000
+"""From so many notes of each half the attacker learns at most."""
 
 _COUNTS = ("notes", "patients", "surrogates", "marked", "tags")
 _READ_ON = (*KEYED, "generalise", "keep")
@@ -203,8 +205,12 @@ def parroted(notes: Sequence[Document], language: str, label_set: str, *, jobs: 
     halves = [set(half) for half in at_most_folds(documents, n_folds=2)]
     found: dict[str, list[PooledCandidate]] = {}
     for half in halves:
-        learned = tuple(document for number, document in enumerate(documents) if number not in half)
-        corpus, searched = Corpus(learned, known.extended(labels)), [documents[number] for number in sorted(half)]
+        learned = [document for number, document in enumerate(documents) if number not in half]
+        learned = learned[:: math.ceil(len(learned) / MOST_LEARNED)]
+        corpus, searched = (
+            Corpus(tuple(learned), known.extended(labels)),
+            [documents[number] for number in sorted(half)],
+        )
         proposed = propose(corpus, settings, unseen=searched, out_of_fold=False, jobs=jobs)
         pools = pools_of(proposed.unseen, proposed.on_unseen, ATTACKERS)
         for table, pool in zip(proposed.unseen, pools, strict=True):
@@ -271,9 +277,9 @@ def _place(note: Document, place: Range, label: str, likely: float, votes: tuple
 
 
 def ranked(places: Sequence[LookAlike]) -> tuple[LookAlike, ...]:
-    """The surest first; what is in many notes is more likely a medical term than an identifier."""
+    """What the model marks, then the rest, the surest first; what is in many notes is more likely a medical term."""
     notes = defaultdict[str, set[str]](set)
     for place in places:
         notes[fold(place.text)].add(place.note)
     weighed = (p._replace(likely=p.likely / math.sqrt(len(notes[fold(p.text)]))) for p in places)
-    return tuple(sorted(weighed, key=lambda place: (-place.likely, place.note, place.start)))
+    return tuple(sorted(weighed, key=lambda place: (not place.is_marked, -place.likely, place.note, place.start)))
