@@ -47,7 +47,7 @@ def run_over(
 
 def results(run: RunSettings) -> Any:
     """All that a run wrote but the times."""
-    names = ("audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html")
+    names = ("audit.jsonl", "quarantine.jsonl", "replaced.jsonl", "review.tsv", "summary.html")
     return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
 
 

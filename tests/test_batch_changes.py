@@ -133,7 +133,7 @@ def test_a_finished_output_that_was_cut_or_changed_is_not_called_done(
     assert audit_run(run.target).problems == ()
 
 
-@pytest.mark.parametrize("name", ["quarantine.jsonl", "review.tsv", "summary.html", "summary.json"])
+@pytest.mark.parametrize("name", ["quarantine.jsonl", "replaced.jsonl", "review.tsv", "summary.html", "summary.json"])
 def test_reports_that_are_changed_are_found_by_audit_and_the_same_command(run: RunSettings, name: str) -> None:
     with run.source.open("ab") as file:
         file.write(b"no note\n")

@@ -66,7 +66,7 @@ def test_every_note_comes_out_in_order_with_its_phi_replaced(run: RunSettings) -
     assert (summary.notes, summary.quarantined, summary.by_label["DOCTOR"]) == (9, 0, 9)
     assert not run.work.exists()
     assert {path.name for path in run.reports.iterdir()} == {
-        "audit.jsonl", "quarantine.jsonl", "review.tsv", "summary.html", "summary.json",
+        "audit.jsonl", "quarantine.jsonl", "replaced.jsonl", "review.tsv", "summary.html", "summary.json",
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from phistack.features.formats import write_corpus
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 SHORT = {
+    "attack --notes 6 --missed 5": "6 invented notes",
     "batch --memory 60 --out {out}": "60 short notes, 0 in quarantine",
     "batch --model {engine} --documents 4 --out {out}": "two processes are",
     "certificates --notes 60 --divisions 3 --patients 20": "3 divisions of 30 patients",

@@ -11,7 +11,9 @@ journal       which chunks are done, in SQLite; `store` keeps their files and re
 runner        a run from start to end; `run_folder` puts its output in its place, keeps other runs out and knows what an
               earlier start left
 sampling      notes of a finished run for a person to read
-reports       what a run says of itself: `audit`, `summary`, and `shown_summary` on the terminal and as a page
+attack        a finished run as an attacker reads it
+reports       what a run says of itself: `audit`, `summary`, and `shown_summary` on the terminal and as a page;
+              `shown_attack` likewise
 """
 
 from phistack.ensemble.batch.chunks import first_texts

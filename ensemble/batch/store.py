@@ -194,7 +194,7 @@ def _searches(store: Store, records: list[dict[str, Any]], rows: Iterator[Row]) 
             if row is None or texts_digest(row.texts, None) != record["output"]:
                 raise _differs(store)
             for text, replaced in zip(row.texts, record["replaced"], strict=True):
-                yield LeakSearch(text, [(start, end) for start, end in replaced], entries)
+                yield LeakSearch(text, [(start, end) for start, end, *_ in replaced], entries)
             for column, value in row.kept:
                 yield LeakSearch(value, [], entries, column)
 

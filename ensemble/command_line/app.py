@@ -55,6 +55,7 @@ _OURS = {
     "frontier": "scores",
     "deidentify": "batch",
     "audit": "batch",
+    "attack": "batch",
     "sample": "batch",
 }
 """Our commands -> their modules, in the order in which `--help` lists them; those of installed packages follow."""

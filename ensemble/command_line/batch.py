@@ -1,4 +1,4 @@
-"""Commands that de-identify many notes, check what was done, and draw notes to read."""
+"""Commands that de-identify many notes, check what was done, attack it, and draw notes to read."""
 
 from __future__ import annotations
 
@@ -192,6 +192,20 @@ def audit(
         sys.exit(1)
     seal = "its seal is right" if report.sealed else "its seal was not checked, as no key was given"
     say(f"the log of {report.notes} notes is complete, the output matches it, and {seal}")
+
+
+def attack(
+    out: Annotated[Path, argument("OUT", "The output of a finished run, with surrogates.")],
+    text: Annotated[bool, option("Show the text of each place, too.", "--text")] = False,
+    jobs: options.JobsOption = 1,
+) -> None:
+    """Search a run's output as an attacker would for what was missed; writes OUT.run/attack.tsv and attack.html."""
+    from phistack.ensemble.batch.attack import attack
+    from phistack.ensemble.batch.reports.shown_attack import LIST, statements, write_attack
+
+    found = attack(out, jobs=jobs)
+    write_attack(out, found, with_text=text)
+    say("".join(f"{statement}.\n" for statement in statements(found)) + f"The places are in {out}.run/{LIST}.")
 
 
 def sample(

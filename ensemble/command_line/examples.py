@@ -76,6 +76,8 @@ phistack deidentify visits.csv clean.csv --config release.toml --jobs 8
 phistack deidentify notes clean --model engine --known roster.csv
 phistack audit clean.jsonl
 phistack audit clean.jsonl --key-file secret.key
+phistack attack clean
+phistack attack clean.jsonl --text --jobs 4
 phistack sample clean --notes 50
 phistack sample clean.jsonl --notes 100 --list to-read.tsv
 """.strip().splitlines():

@@ -11,16 +11,18 @@ Overlapping spans are one stretch, so that nothing of any of them remains. What 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import cap_age, is_birth, kept_year, unmarked, year_beside
+from phistack.ensemble.deidentification.dates.recovery import weekday_beside
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
-from phistack.ensemble.deidentification.memory import PatientMemory
+from phistack.ensemble.deidentification.memory import NAMED, PatientMemory
+from phistack.ensemble.deidentification.names.chain import Chain
 from phistack.ensemble.deidentification.names.stated_sex import pronouns, stated_sex
 from phistack.ensemble.deidentification.places.cities import stays
 from phistack.ensemble.deidentification.policy import KEYED, REMEMBERING, Policy
@@ -47,6 +49,7 @@ class Note:
     """A note whose PHI is to be changed.
 
     :param counted: where numbers without a key are counted.
+    :param chain: which surrogates come next, where those of names change.
     :param heading: what the text stands under, such as the name of its column.
     """
 
@@ -56,6 +59,7 @@ class Note:
     context: Context
     counted: PatientMemory
     shuffled: Shuffled = field(repr=False)
+    chain: Chain = field(repr=False)
     heading: str = ""
 
     def kind(self, span: Span) -> str:
@@ -70,14 +74,24 @@ class Note:
         """The same in plain view."""
         return plain_text(self.written(span))
 
+    def identity(self, span: Span) -> str:
+        """Whom or what a span names."""
+        return self.context.memory.identity(self.text(span), self.kind(span), self.context.language)
+
 
 def _number(note: Note, span: Span) -> int:
     """With a key a number of six digits, the same in every note; without one, the order of first mention."""
-    context = note.context
-    identity = context.memory.identity(note.text(span), note.kind(span), context.language)
-    if context.choices.has_key:
-        return context.choices.number(_NUMBERS, "number", span.label, identity)
+    identity = note.identity(span)
+    if note.context.choices.has_key:
+        return note.context.choices.number(_NUMBERS, "number", span.label, identity)
     return note.counted.order(span.label, identity)
+
+
+def _surrogate(note: Note, span: Span) -> str | None:
+    context = note.context
+    if context.options.name_changes and note.kind(span) in NAMED:
+        context = replace(context, choices=note.chain.next(note.identity(span)))
+    return surrogate(note.kind(span), note.text(span), context)
 
 
 def _generalised(note: Note, span: Span) -> str | None:
@@ -126,7 +140,7 @@ CHANGES: dict[str, Callable[[Note, Span], str | None]] = {
     # Blanks and line ends too; it shows the length.
     "mask": lambda note, span: "*" * len(note.written(span)),
     "remove": lambda note, span: "",
-    "surrogate": lambda note, span: surrogate(note.kind(span), note.text(span), note.context),
+    "surrogate": _surrogate,
     "substitute": lambda note, span: note.policy.substitute(span.label, note.kind(span)),
     "characters": lambda note, span: same_pattern(note.text(span), note.context, "characters"),
     "shuffle": lambda note, span: note.shuffled.get((span.label, normalised(note.text(span)))),
@@ -229,17 +243,20 @@ class Deidentifier:
         :param heading: what the text stands under, such as the name of its column.
         :raises CorpusError: if a span ends beyond the text.
         """
-        spans = document.with_spans(spans).spans
+        document = document.with_spans(spans)
+        spans = document.spans
         counted = known = PatientMemory() if memory is None else memory
         if not known.has(document):
             known = deepcopy(known)
             self.remember(known, document, spans)
         context = Context(KeyedChoices(self._key, document.group), self.language, self.policy.options, known)
-        note = Note(document, self.label_set, self.policy, context, counted, self._shuffled, heading.replace("_", " "))
+        chain = Chain(context.choices, document.id, self.policy.options.name_changes)
+        heading = heading.replace("_", " ")
+        note = Note(document, self.label_set, self.policy, context, counted, self._shuffled, chain, heading)
         pieces: list[str] = []
         replacements: list[Replacement] = []
         length = position = 0
-        for span in self._stretches(document, spans):
+        for span in self._stretches(document, (*spans, *self._weekdays(document))):
             strategy, new = self._replacement(note, span)
             start = length + span.start - position
             pieces += (document.text[position : span.start], new)
@@ -271,6 +288,15 @@ class Deidentifier:
         """A text that is an age and something else is generalised as an age, which fails where it is more than one."""
         severity = {"keep": 0, "generalise": 1}.get(self.strategy(span.label), 2)
         return severity, severity == 1 and self._kind(span.label) == "AGE"
+
+    def _weekdays(self, document: Document) -> Iterator[Span]:
+        """The weekdays beside dates of the note that will be shifted: left as they are, they would tell by how much."""
+        touched = touching(ranges_of(document.spans))
+        for span in document.spans:
+            if self._kind(span.label) == "DATE" and self.strategy(span.label) == "surrogate":
+                place = weekday_beside(document.text, span.start, span.end, self.language)
+                if place and not touched(*place):
+                    yield Span(*place, span.label)
 
     def _over_89(self, document: Document) -> list[Span]:
         """Ages over 89, and birth dates that show one, marked or not."""

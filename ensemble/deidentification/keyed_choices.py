@@ -15,6 +15,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,6 +49,12 @@ class KeyedChoices:
 
     def __repr__(self) -> str:
         return "KeyedChoices()"
+
+    def branch(self, *parts: object) -> KeyedChoices:
+        """Other choices for the patient, which depend on the parts as well."""
+        other = copy(self)
+        other._key = hmac.digest(self._key, b"branch:%d" % self.number(2**128, *parts), "sha256")
+        return other
 
     def number(self, below: int, *parts: object) -> int:
         """A number from 0 to `below` - 1, as good as uniform, that depends on the parts and on their order."""

@@ -23,7 +23,8 @@ from phistack.features.letters import edits, normalised
 
 _AHEAD = 10
 """By how many years a date may lie beyond the present year, where that is set earlier than the notes."""
-_NAMED = ("PERSON", "INITIALS")
+NAMED = ("PERSON", "INITIALS")
+"""The kinds that name people."""
 _LONG_ENOUGH_FOR = ((8, 2), (5, 1))
 _MOST_ALIKE = 200
 
@@ -150,7 +151,7 @@ class PatientMemory:
             self.day_first.update(order_shown_by(mention))
         if kind == "AGE":
             self.is_old = self.is_old or is_old(mention, language)
-        form = parse_name(mention, language) if kind in _NAMED else None
+        form = parse_name(mention, language) if kind in NAMED else None
         if form is None:
             return
         self._people[form.words] += 1
@@ -208,7 +209,7 @@ class PatientMemory:
 
     def identity(self, mention: str, kind: str, language: str) -> str:
         """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
-        form = parse_name(mention, language) if kind in _NAMED else None
+        form = parse_name(mention, language) if kind in NAMED else None
         if form is None or not form.words:
             return normalised(mention)
         return " ".join(sorted(self.index.fullest(form.words)))

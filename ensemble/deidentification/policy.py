@@ -47,6 +47,7 @@ _ALLOWED: dict[str, tuple[Container[object], str]] = {
     "shift_days": (range(7, 3651), "a whole number from 7 to 3650"),
     "age_shift": (range(1, 6), "a whole number from 1 to 5"),
     "common_names": (range(10_001), "a whole number from 0 to 10000"),
+    "name_changes": (range(101), "a whole number from 0 to 100"),
     "present_year": ((0, *range(1900, 2200)), "a year from 1900 to 2199, or 0 for this year"),
     "oldest_age": (("90+", "89"), "90+ or 89, in quotes"),
 }
@@ -64,6 +65,7 @@ class PolicyOptions:
     :param age_shift: the most years by which a surrogate age differs; 1 to 5.
     :param oldest_age: what `generalise` writes for an age of 90 or more: `90+` or `89`.
     :param common_names: take surrogate names from so many of the most frequent of each list; 0 for all.
+    :param name_changes: in how many of 100 cases a name that is mentioned again in a note gets another surrogate.
     :param same_county: replace places by others of the same county and preposition, rather than of the same region.
     :param generic_care_units: replace hospitals and departments by care units that any hospital may have.
     :param area_codes: exchange the area codes of telephone numbers, and the prefixes of mobile ones, for others.
@@ -83,6 +85,7 @@ class PolicyOptions:
     age_shift: int = 2
     oldest_age: str = "90+"
     common_names: int = 0
+    name_changes: int = 0
     same_county: bool = False
     generic_care_units: bool = False
     area_codes: bool = False

@@ -122,9 +122,18 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
     :raises CorpusError: if there is no such run, or its output cannot be opened.
     """
     folder = target.with_name(target.name + ".run")
+    form, summary = opened_output(target)
+    return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
+
+
+def opened_output(target: Path) -> tuple[InputFormat, dict[str, Any]]:
+    """The output of a finished run, to be read as the run wrote it, and its summary; raises what `audit_run` does."""
+    folder = target.with_name(target.name + ".run")
     summary = read_summary(folder)
     if summary is None or not (folder / AUDIT).is_file():
-        raise CorpusError(f"{folder} has no summary and audit log of a finished run")
+        raise CorpusError(
+            f"{folder} has no summary and audit log of a finished run; give OUT as deidentify had it, once that is done"
+        )
     try:
         run = summary["settings"]
         settings = FormatSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
@@ -133,8 +142,7 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
         raise CorpusError(
             f"the summary in {folder} was changed after the run, so the output cannot be checked"
         ) from None
-    form = open_format(target, target, settings, name)
-    return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
+    return open_format(target, target, settings, name), summary
 
 
 def _columns(recorded: Any) -> Columns:

@@ -3,10 +3,11 @@
     audit.jsonl         each note, chained by hashes
     quarantine.jsonl    id, place and reason of each note that did not come out
     review.tsv          words still in the output for a person to look at
+    replaced.jsonl      where the output of each note has surrogates and tags, for `phistack attack`
     summary.json, summary.html
 
 The last line of the audit log holds the checksums of all others. They hold no text of a note, but for the words of the
-review list, which are in the output too.
+review list, which are in the output too. Who has replaced.jsonl can tell what was missed from surrogates.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import reliability_of
 from phistack.features.writing import refused_by_disk, write_json
 
-QUARANTINE, REVIEW = "quarantine.jsonl", "review.tsv"
+QUARANTINE, REVIEW, REPLACED = "quarantine.jsonl", "review.tsv", "replaced.jsonl"
 PAGE = "summary.html"
 PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that holds what was not read as notes, with the number of files."""
@@ -71,6 +72,7 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
     with (
         (folder / AUDIT).open("w", encoding="utf-8") as audit_file,
         (folder / QUARANTINE).open("w", encoding="utf-8") as quarantine,
+        (folder / REPLACED).open("w", encoding="utf-8") as replaced,
     ):
         shown = {name: value for name, value in fingerprint.items() if name != "key"}
         audit = AuditLog(audit_file, {**shown, "input": store.journal.fact("input")}, settings.key)
@@ -78,16 +80,21 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
             named = {"id": _shown(settings, record["id"]), "place": _shown_place(settings, record["place"])}
             if "problem" in record:
                 quarantine.write(json.dumps({**named, "reason": record["problem"]}, ensure_ascii=False) + "\n")
+            else:
+                of_note = {"id": named["id"], "patient": _shown(settings, record["patient"])}
+                places = {name: record[name] for name in ("read as", "replaced")}
+                replaced.write(json.dumps({**of_note, **places}) + "\n")
             audit.add({**named, **{name: record[name] for name in _AUDITED if name in record}})
             totals.add(record)
             collect(rows, named["id"], record.get("review", ()))
         quarantine.flush()
+        replaced.flush()
         write_review(folder / REVIEW, rows)
         summary = _summary(settings, store, totals, fingerprint, len(rows))
         reported = summary.to_dict()
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
-        reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, PAGE)}
+        reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, REPLACED, PAGE)}
         leaks = {KEYS[name]: reported[KEYS[name]] for name in _LEAKS}
         whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **leaks}
         end = audit.end(whole)

@@ -88,7 +88,10 @@ def audit_record(
         **({"engine": bundle[0].stem} if job.by_language else {}),
         **({"lists": counted(overruled(every_decision).elements())} if options.overruling else {}),
         "lowest": round(min((decision.probability for decision in accepted), default=1.0), 6),
-        "replaced": [[(r.start_in_output, r.end_in_output) for r in of_part.replacements] for of_part in changed],
+        "replaced": [
+            [(r.start_in_output, r.end_in_output, r.span.label, r.strategy) for r in of_part.replacements]
+            for of_part in changed
+        ],
         "review": [suspect for suspect in suspected if fold(suspect.word) not in options.overruling.never.folded],
     }
     if identifiers is not None:
@@ -151,14 +154,15 @@ def suspects(
     places = [Span(*view.place(*match.span()), IN_DOUBT) for match in matches]
     near = overlapping_each(places, (decision for decision in decisions if not decision.accepted))
     for match, place, of_word in zip(matches, places, near, strict=True):
-        likely = _likely(match[0]) if is_doubtful(*match.span()) else 0.0
+        likely = likely_by_form(match[0]) if is_doubtful(*match.span()) else 0.0
         likely = max(likely, _LIKE_KNOWN * known.has_like(match[0]), *(one.probability for one in of_word))
         if likely >= _SHORT and len(match[0]) > 1:
             line = _line(blanked, place) if with_line else ""
             yield Suspect(match[0], likely, place.start, place.end, line)
 
 
-def _likely(word: str) -> float:
+def likely_by_form(word: str) -> float:
+    """How likely a word that is not known to be safe identifies somebody, by its form alone."""
     if any(map(str.isdecimal, word)):
         return _NUMBER if len(word) >= _LONG_NUMBER else _SHORT
     if word[0].isupper() and not word.isupper() and len(word) >= _SHORTEST - 1:

@@ -248,6 +248,7 @@ class _Worker:
         note.result = audit_record(
             self.job, self.bundle, note.input, note.decisions, changed, known, self.safe, self.engine.known
         )
+        note.result.record["read as"] = (self.engine.language, self.deidentifier.label_set.name)
 
     def _heading(self, label: str) -> str:
         """The columns of a label, whose names may say that their dates are of birth."""
@@ -294,9 +295,9 @@ def _written(note: _Note) -> Row:
     return replace(note.input, parts=tuple(replace(part, text=text) for part, text in parts))
 
 
-def _left(found: Spans, replaced: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _left(found: Spans, replaced: Iterable[tuple[int, int, str, str]]) -> Iterator[str]:
     """The labels of what was found; what touches a replacement is a surrogate or a tag, with or without neighbours."""
-    touched = touching(replaced)
+    touched = touching((start, end) for start, end, *_ in replaced)
     yield from (span.label for span in found if not touched(span.start, span.end))
 
 

@@ -1,0 +1,90 @@
+"""An attack on a run in words: `attack.tsv` and `attack.html` beside the summary of the run.
+
+statements(found)                          what a privacy officer needs to know, in sentences
+write_attack(Path("clean"), found)         both files in clean.run; without the text of the places unless asked for
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from phistack.ensemble.batch.attack import Attack, LookAlike
+from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS
+from phistack.ensemble.evaluation.tables import Table, percent
+from phistack.ensemble.tools.templates import template
+from phistack.features.languages import language_name
+from phistack.features.writing import new_file
+
+LIST, PAGE = "attack.tsv", "attack.html"
+_COLUMNS = ("note", "start", "end", "label", "likely", "marked by")
+_ON_PAGE = 200
+
+
+def statements(found: Attack) -> list[str]:
+    """What the attack shows, the most important first."""
+    marked = sum(place.is_marked for place in found.places)
+    where = f"{_many(marked, 'place')} that the run did not replace"
+    return [
+        f"The attacker learned from the output of half the patients and searched that of the others, and the other way "
+        f"round: {found.notes:,} notes of {found.patients:,} patients with {found.surrogates:,} surrogates",
+        f"His models mark {where}: read these first, as most are identifiers that the run missed"
+        if marked
+        else "His models mark nothing that the run did not replace",
+        f"They mark {percent(found.marked / max(1, found.surrogates))} % of the surrogates. What they leave unmarked "
+        f"an attacker reads himself: the other {found.surrogates - found.marked:,} surrogates, and among "
+        f"{len(found.places) - marked:,} further places what was missed and does not look as the surrogates do",
+        *_dates(found),
+        *_remarks(found),
+        "That an attack finds nothing does not show that nothing is left",
+    ]
+
+
+def _dates(found: Attack) -> Iterator[str]:
+    """What words beside shifted dates tell of the shifts."""
+    patients = found.shifts.total()
+    fewer = Counter({left: count for left, count in found.shifts.items() if left < 2 * MOST_DAYS})
+    if fewer:
+        yield (
+            f"Weekdays, holidays and seasons beside shifted dates narrow down the shift of {fewer.total():,} of "
+            f"{_many(patients, 'patient')} to {round(median(fewer.elements())):,} of {2 * MOST_DAYS} days or fewer in "
+            f"half the cases, {min(fewer):,} in the worst: see that these words are marked with the dates"
+        )
+    elif patients:
+        yield f"Nothing beside the dates tells by how many days those of the {_many(patients, 'patient')} were shifted"
+
+
+def _remarks(found: Attack) -> Iterator[str]:
+    if found.tags:
+        yield f"Beside the surrogates there are {_many(found.tags, 'tag')}, which hide nothing that was missed"
+    for language, notes in found.passed_over.items():
+        yield f"Too few to be attacked: {_many(notes, 'note')} in {language_name(language)}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> None:
+    """Write the list and the page, in the place of those of an earlier attack.
+
+    :param with_text: whether to show the text of each place.
+    :raises StorageError: if the disk refuses.
+    """
+    folder, more = target.with_name(f"{target.name}.run"), ("text",) if with_text else ()
+    rows = [_row(place, with_text) for place in found.places]
+    with new_file(folder / LIST, replace=True) as part:
+        part.write_text("".join("\t".join(row) + "\n" for row in (_COLUMNS + more, *rows)), encoding="utf-8")
+    note = f"The first {_ON_PAGE} of {len(rows):,}; the others are in {LIST}." if len(rows) > _ON_PAGE else ""
+    table = Table(_COLUMNS + more, [rows[:_ON_PAGE]], "Places that were not replaced, the surest first", note)
+    page = template("phistack.ensemble.batch.reports", "attack_template.html")
+    with new_file(folder / PAGE, replace=True) as part:
+        part.write_text(page.render(statements=statements(found), tables=[table]), encoding="utf-8")
+
+
+def _row(place: LookAlike, with_text: bool) -> tuple[str, ...]:
+    text = (" ".join(place.text.split()),) if with_text else ()
+    votes = ", ".join(place.votes)
+    return place.note, str(place.start), str(place.end), place.label, f"{place.likely:.2f}", votes, *text
