@@ -62,6 +62,8 @@ class Encoder:
         words: Counter[str] = Counter()
         characters: Counter[str] = Counter()
         for word, count in distinct.items():
+            if not tables[0].space.keeps(normal_form(word)):
+                continue
             words[normal_form(word)] += count
             characters.update(word[:LONGEST_WORD])
         ids = [np.bincount(np.concatenate([table.column(name) for table in tables])) for name in columns]

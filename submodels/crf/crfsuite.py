@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, Integers, Integers32
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, patients_of
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.reporting import report
 from phistack.features.tags import OUTSIDE
@@ -80,6 +80,10 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     learned = instructive_tokens(attributes, is_phi, lines, look_alikes=crf.look_alikes, others=crf.others)
     # (n_attributes,): those with enough training tokens; index 0 of the counts is for none.
     kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= crf.min_count
+    if (discretion := tables[0].space.discretion_) is not None:
+        of_tokens = np.broadcast_to(patients_of(tables)[learned], attributes[:, learned].shape)
+        shared = discretion.shared(attributes[:, learned].ravel(), of_tokens.ravel())
+        kept &= np.pad(shared, (0, len(kept)))[: len(kept)]
     sequences = list(pieces(learned, lines))
     for piece in sequences:
         of_tokens = attributes[:, piece].T

@@ -66,8 +66,8 @@ class WordCounts:
     patients: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, documents: Iterable[Document], language: str) -> WordCounts:
-        """Count the words of notes whose PHI is marked."""
+    def of(cls, documents: Iterable[Document], language: str, keeps: Callable[[str], bool] = bool) -> WordCounts:
+        """Count the words of notes whose PHI is marked; :param keeps: whether a word may be kept."""
         sets: defaultdict[str, tuple[set[str], set[str], set[str]]] = defaultdict(lambda: (set(), set(), set()))
         for document in documents:
             _add(document, *sets[document.group])
@@ -78,7 +78,7 @@ class WordCounts:
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
         # Names of a single patient are useless for others, and must not be saved.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
-        seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
+        seen = {word: Seen(*(total[word] for total in totals)) for word in kept if keeps(word)}
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
@@ -91,7 +91,7 @@ class WordCounts:
 
     def is_common(self, word: str) -> bool:
         """Whether a folded word is in our list, or a month or a day of the week."""
-        return word in _common_words(self.language)
+        return word in common_words(self.language)
 
     def is_word(self, word: str) -> bool:
         """Whether a folded word is a word of the language, by the list and the counts."""
@@ -137,7 +137,8 @@ def _add(document: Document, small: set[str], outside: set[str], inside: set[str
 
 
 @cache
-def _common_words(language: str) -> frozenset[str]:
+def common_words(language: str) -> frozenset[str]:
+    """Names that are everyday words, months and days of the week, folded."""
     listed = packaged_table("phistack.ensemble.stacking.repeats", "common_words.toml").get(language, "").split()
     dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
     return frozenset(map(fold, (*listed, *dates)))
