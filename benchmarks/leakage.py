@@ -13,8 +13,8 @@ which, by
 - time: of a token, the least of some repetitions (Seyedi 2023, PoPETs, on timing a lexicon)
 - shadows: the score beside those of the other engines, with and without the name (Carlini 2022, LiRA)
 
-AUC 0.5 is a guess; intervals are of 1,000 bootstrap draws of names. `loss` trains on all notes and scores the test part.
-`ablation` does so for the CRF alone, with each measure by itself.
+AUC 0.5 is a guess; intervals are of 1,000 bootstrap draws of names. `loss` trains on all notes and scores the test
+part. `ablation` does so for the CRF alone, with each measure by itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.measuring import CORPORA
+from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.inspection import inspected
+from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.public_words import public_words
@@ -40,9 +42,10 @@ from phistack.ensemble.evaluation import evaluate_systems
 from phistack.ensemble.evaluation.resampling import Measure
 from phistack.ensemble.evaluation.tables import Table, TableRow, share
 from phistack.ensemble.stacking.candidates import chosen_spans
-from phistack.ensemble.tasks.training import score_on, train_bundle
+from phistack.ensemble.tasks.training import score_on
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
 from phistack.features.arrays import Floats
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
@@ -120,9 +123,11 @@ def _engines(
     searches, targets = [], []
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         for number, (own, others) in enumerate(halves):
-            path = Path(folder) / str(number)
-            training, _ = train_bundle(own, path, settings, jobs=jobs)
-            searches += [] if number else [inspected(path, own).table()]
+            training = train(own, settings, jobs=jobs)
+            if not number:
+                path, test = Path(folder) / "engine", self_test(training.engine)
+                save_bundle(training.engine, path, self_test=test, models=training.models, trained_on={}, figures={})
+                searches.append(inspected(path, own).table())
             inside, outside = map(_names, (own, others))
             targets.append(Target(training.engine, inside - outside, outside - inside))
     return searches, targets
@@ -130,10 +135,8 @@ def _engines(
 
 def _names(corpus: Corpus) -> frozenset[str]:
     """The names of persons in the notes, in one form."""
-    label_set = corpus.label_set.name
-    texts = (
-        d.text[s.start : s.end] for d in corpus.documents for s in d.spans if kind_of(s.label, label_set) == "PERSON"
-    )
+    spans = ((d.text[s.start : s.end], s.label) for d in corpus.documents for s in d.spans)
+    texts = (text for text, label in spans if kind_of(label, corpus.label_set.name) == "PERSON")
     return frozenset(" ".join(runs_in(text)).title() for text in texts)
 
 
@@ -157,11 +160,9 @@ def _attacks_table(way: str, targets: Sequence[Target]) -> Table:
 
 def _scores(engine: Engine, names: Sequence[str]) -> Floats:
     """What stack and submodels give each name, summed over the sentences."""
-    notes = [
-        Document(f"{n}-{m}", text.format(name)) for n, name in enumerate(names) for m, text in enumerate(_SENTENCES)
-    ]
-    tables = engine.space.tables(notes)
-    found = np.zeros(len(notes))
+    texts = [sentence.format(name) for name in names for sentence in _SENTENCES]
+    tables = engine.space.tables([Document(f"n{number}", text) for number, text in enumerate(texts)])
+    found = np.zeros(len(texts))
     for proposed in engine.propose(tables).values():
         found += [max((candidate.score for candidate in of_note), default=0.0) for of_note in proposed]
     found += [max((d.probability for d in of_note), default=0.0) for of_note in engine.decide_on(tables)]
@@ -214,14 +215,9 @@ def _mean_area(found: Floats, inside: NDArray[np.bool_], asked: NDArray[np.bool_
 
 
 def _loss_table(corpus: Corpus, test: Corpus, both: Mapping[str, EngineSettings], jobs: int) -> Table:
-    rows: list[TableRow] = []
-    with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
-        for number, (way, settings) in enumerate(both.items()):
-            training, _ = train_bundle(corpus, Path(folder) / str(number), settings, jobs=jobs)
-            reports = score_on(training.engine, test)
-            rows.append([way, *(share(report.strict.f1) for report in reports.values())])
-            systems = list(reports)
-    return Table(("kept", *systems), [rows], "Strict F1 on the test part")
+    reports = {way: score_on(train(corpus, settings, jobs=jobs).engine, test) for way, settings in both.items()}
+    rows = [[way, *(share(report.strict.f1) for report in found.values())] for way, found in reports.items()]
+    return Table(("engine", *next(iter(reports.values()))), [rows], "Strict F1 on the test part")
 
 
 def _ablation_table(corpus: Corpus, test: Corpus, features: FeatureSettings, least: int) -> Table:

@@ -135,7 +135,7 @@ def test_the_network_knows_words_that_are_kept_and_their_characters() -> None:
     notes = [Document(str(n), "ran 42 ran ŻŻ Żubr Żubr", (Span(14, 18, "PATIENT"),), f"p{n}") for n in range(6)]
     space = FeatureSpace(FeatureSettings())
     encoder = Encoder.of(space.fit(notes, Discretion.of(notes[:5], 5, lambda word: False)), ("word",))
-    assert encoder.words == ["ran"] and "u" not in encoder.characters
+    assert encoder.words == ["ran", "00", "żż"] and "u" not in encoder.characters
 
 
 @pytest.mark.parametrize("column", ["word", "pattern", "key"])
