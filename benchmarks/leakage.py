@@ -58,7 +58,7 @@ _SENTENCES = ("{}", "{}.\n", "- {},")
 """Around a name that is asked for, in any language."""
 _DRAWS, _TIMED = 1_000, 60
 _LEAST_SPREAD = 0.02
-_FOLDS = 2
+_FOLDS, _ATTACKED = 2, 160
 
 
 class Target(NamedTuple):
@@ -77,19 +77,20 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["attacks", "loss", "ablation"], help="what to measure")
     parser.add_argument("--corpus", type=Path, default=CORPORA / "meddocan" / "train")
     parser.add_argument("--test", type=Path, default=CORPORA / "meddocan" / "dev")
-    parser.add_argument("--patients", type=int, default=160, help="of the attacks; half of them for each engine")
+    parser.add_argument("--patients", type=int, help="the first so many; by default 160 for the attacks, else all")
     parser.add_argument("--engines", type=int, default=4)
     parser.add_argument("--least", type=int, default=PATIENTS, help="the setting private")
     parser.add_argument("--submodels", default="regex,tbed,crf")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    corpus = read_corpus(given.corpus)
+    whole = read_corpus(given.corpus)
+    corpus = _of_patients(whole, given.patients or len(whole))
     features = FeatureSettings(language=corpus.label_set.language)
     settings = EngineSettings(features=features, folds=_FOLDS).only(comma_list(given.submodels))
     both = {"as it is": settings, f"private = {given.least}": replace(settings, private=given.least)}
     console = Console(width=120)
     if "attacks" in given.parts:
-        halves = _halves(_of_patients(corpus, given.patients), given.engines)
+        halves = _halves(_of_patients(corpus, given.patients or _ATTACKED), given.engines)
         for way, how in both.items():
             searches, targets = _engines(halves, how, given.jobs)
             console.print(*(table.rich() for table in searches), _attacks_table(way, targets).rich(), sep="\n")

@@ -21,7 +21,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.features.arrays import Integers
+from phistack.features.arrays import Integers, Integers32
 from phistack.features.documents import Document
 from phistack.features.errors import TrainingError
 from phistack.features.letters import fold
@@ -75,7 +75,7 @@ class Discretion:
         """Whether all words of a text may be kept; zeros stand for any digits in normal forms, and say nothing."""
         return all(word in self.kept or not word.strip("0") for word in words_in(text))
 
-    def shared(self, ids: Integers, patients: Integers) -> NDArray[np.bool_]:
+    def shared(self, ids: Integers | Integers32, patients: Integers) -> NDArray[np.bool_]:
         """Which ids, from 0, enough patients have, of shape `(n_ids,)`.
 
         :param ids: of the values at some places, of shape `(n_places,)`; negative for none.

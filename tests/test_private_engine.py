@@ -11,6 +11,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.files import read_bundle
 from phistack.ensemble.bundles.inspection import inspected, strings_of
 from phistack.ensemble.engine.public_words import public_words
+from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
@@ -21,6 +22,7 @@ from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.blstm.encoder import Encoder
+from phistack.submodels.crf.crfsuite import read_weights
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
@@ -84,6 +86,22 @@ def test_words_of_few_patients_and_names_of_notes_are_gone_and_words_of_many_sta
     assert {"harrowgeld", "xanthomatosis"}.isdisjoint(words_of(private)) and "oedema" in words_of(private)
     assert "0-01" in (usual / "submodels/tbed/rules.txt").read_text()
     assert "example" not in (private / "submodels/tbed/rules.txt").read_text()
+
+
+def test_the_order_of_what_is_kept_is_not_that_of_the_notes(private: Path) -> None:
+    files = read_bundle(private)[1]
+    vocabularies = json.loads(files.read("features/features.json"))["vocabularies"]
+    assert all(values[1:] == sorted(values[1:]) for values in vocabularies.values())
+    attributes = read_weights(files.read("submodels/crf/model.crfsuite")).attributes
+    assert len(attributes) > 50 and [*attributes] == sorted(attributes)
+
+
+def test_word_counts_have_no_number_below_the_least() -> None:
+    notes = [Document(str(n), f"{'Hill' if n else 'Rosa Hill'} ran", (Span(0, 4, "PATIENT"),) * (n < 2), f"p{n}")
+             for n in range(8)]  # fmt: skip
+    counts = WordCounts.of(notes, "en", Discretion.of(notes, 5, public_words("en")))
+    assert counts.seen == {"hill": (0, 7, 0), "ran": (8, 8, 0)}
+    assert counts.count("hill", "p1") == (0, 7, 0) and counts.count("ran", "p1") == (7, 7, 0)
 
 
 def test_a_private_engine_finds_phi_and_says_what_it_keeps(private: Path) -> None:
@@ -159,7 +177,7 @@ def test_fewer_patients_than_a_private_engine_needs_are_refused(tmp_path: Path) 
 
 
 def run_inspect(phistack: Phistack, tmp_path: Path, bundle: Path, *more: str) -> tuple[int, str, str]:
-    write_corpus(NOTES, tmp_path / "notes.jsonl")
+    write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
     return phistack("inspect", bundle, "--for", tmp_path / "notes.jsonl", *more)
 
 
@@ -179,6 +197,6 @@ def test_the_command_counts_and_shows_text_only_if_asked(phistack: Phistack, tmp
 def test_notes_without_identifiers_are_refused(
     phistack: Phistack, tmp_path: Path, usual: Path, notes: Sequence[Document], reason: str
 ) -> None:
-    write_corpus(Corpus(tuple(notes), LABELS), tmp_path / "plain.jsonl")
+    write_corpus(Corpus(tuple(notes), LABELS), tmp_path / "plain.jsonl", format="jsonl")
     status, _, error = phistack("inspect", usual, "--for", tmp_path / "plain.jsonl")
     assert status == 1 and reason in error

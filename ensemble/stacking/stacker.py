@@ -184,7 +184,7 @@ class Stacker:
         self.choices_ = recall_choices(pools, weighed, gold, self.threshold_)
         decisions = [decided(pool, found, self.threshold_) for pool, found in zip(pools, weighed, strict=True)]
         if self.settings.seek_again:
-            counts = counts or WordCounts.of((table.document for table in tables), language, space.keeps)
+            counts = counts or WordCounts.of((table.document for table in tables), language, space.discretion_)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decisions, folds)
             decisions = self.repeats_.out_of_fold_
         decisions = self.with_rules(tables, decisions)

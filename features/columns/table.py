@@ -195,7 +195,8 @@ class FeatureSpace:
     def _withhold(self, tables: Sequence[FeatureTable], discretion: Discretion) -> None:
         """Give what may not be kept the id of unseen values, in every column.
 
-        A token of a hidden word is no evidence for what spells it: an affix counts only if other words have it.
+        A token of a hidden word is no evidence for what spells it: an affix counts only if other words have it. Values
+        are sorted, as their order would show the text of the first notes.
         """
         batches = list({id(table.batch): table.batch for table in tables}.values())
         patients = patients_of(tables)
@@ -206,7 +207,7 @@ class FeatureSpace:
             ids = np.concatenate([batch.column(name) for batch in batches])
             shared = discretion.shared(np.where(hidden, -1, ids) if is_spelled else ids, patients)
             values = self.vocabularies_[name].values
-            kept = np.flatnonzero(shared).tolist()
+            kept = sorted(np.flatnonzero(shared).tolist(), key=values.__getitem__)
             if is_spelled or name in QUOTED:
                 kept = [number for number in kept if not discretion.hides(values[number])]
             self.vocabularies_[name] = Vocabulary([values[0], *(values[number] for number in kept)])

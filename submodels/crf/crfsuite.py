@@ -58,6 +58,9 @@ _FEWEST = 10_000
 _AT_PHI, _ELSEWHERE = 0.5, 1.5
 """Added to counts (smoothing)."""
 
+_NOT_LEARNED = 1
+"""The group of sequences that are not learned from; others have 0."""
+
 Marks = NDArray[np.bool_]
 
 
@@ -81,9 +84,12 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     # (n_attributes,): those with enough training tokens; index 0 of the counts is for none.
     kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= crf.min_count
     if (discretion := tables[0].space.discretion_) is not None:
-        of_tokens = np.broadcast_to(patients_of(tables)[learned], attributes[:, learned].shape)
-        shared = discretion.shared(attributes[:, learned].ravel(), of_tokens.ravel())
+        patients = np.broadcast_to(patients_of(tables)[learned], attributes[:, learned].shape)
+        shared = discretion.shared(attributes[:, learned].ravel(), patients.ravel())
         kept &= np.pad(shared, (0, len(kept)))[: len(kept)]
+        # The model file has attributes as they come, which is the text of the notes; sorted, if a sequence that is not
+        # learned from has all of them.
+        trainer.append([sorted(names[kept].tolist())], [OUTSIDE], _NOT_LEARNED)
     sequences = list(pieces(learned, lines))
     for piece in sequences:
         of_tokens = attributes[:, piece].T
@@ -94,7 +100,7 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     if crf.algorithm == "l2sgd":
         _seed_c_library(seed)
     with TemporaryDirectory() as folder:
-        trainer.train(str(Path(folder) / "model.crfsuite"))
+        trainer.train(str(Path(folder) / "model.crfsuite"), -1 if discretion is None else _NOT_LEARNED)
         return (Path(folder) / "model.crfsuite").read_bytes()
 
 

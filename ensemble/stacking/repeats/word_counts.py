@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple, TypedDict
 
 from phistack.ensemble.deidentification.word_lists import LANGUAGES, known_words
 from phistack.ensemble.stacking.repeats.search import search_mode
+from phistack.features.discretion import Discretion
 from phistack.features.documents import Document
 from phistack.features.letters import fold
 from phistack.features.ranges import ranges_of, touching
@@ -66,8 +67,8 @@ class WordCounts:
     patients: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, documents: Iterable[Document], language: str, keeps: Callable[[str], bool] = bool) -> WordCounts:
-        """Count the words of notes whose PHI is marked; :param keeps: whether a word may be kept."""
+    def of(cls, documents: Iterable[Document], language: str, discretion: Discretion | None = None) -> WordCounts:
+        """Count the words of notes whose PHI is marked; :param discretion: what may be kept, `None` for everything."""
         sets: defaultdict[str, tuple[set[str], set[str], set[str]]] = defaultdict(lambda: (set(), set(), set()))
         for document in documents:
             _add(document, *sets[document.group])
@@ -78,7 +79,10 @@ class WordCounts:
         totals = [Counter(word for found in sets.values() for word in found[i]) for i in range(3)]
         # Names of a single patient are useless for others, and must not be saved.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
-        seen = {word: Seen(*(total[word] for total in totals)) for word in kept if keeps(word)}
+        seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
+        if discretion is not None:
+            least = discretion.least
+            seen = {w: Seen(*(n * (n >= least) for n in found)) for w, found in seen.items() if discretion.keeps(w)}
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
@@ -87,7 +91,7 @@ class WordCounts:
         if every is None or not without:
             return every or Seen()
         own = self.patients.get(without, {}).get(word, Seen())
-        return Seen(*(total - mine for total, mine in zip(every, own, strict=True)))
+        return Seen(*(max(total - mine, 0) for total, mine in zip(every, own, strict=True)))
 
     def is_common(self, word: str) -> bool:
         """Whether a folded word is in our list, or a month or a day of the week."""
