@@ -49,7 +49,7 @@ from phistack.ensemble.training.trainer import train
 from phistack.features.arrays import Floats
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.discretion import PATIENTS, Discretion, runs_in
+from phistack.features.discretion import PATIENTS, Discretion
 from phistack.features.documents import Corpus, Document
 from phistack.features.formats import read_corpus
 from phistack.submodels.crf.submodel import CrfSubmodel
@@ -135,10 +135,10 @@ def _engines(
 
 
 def _names(corpus: Corpus) -> frozenset[str]:
-    """The names of persons in the notes, in one form."""
+    """The names of persons in the notes, as they are written."""
     spans = ((d.text[s.start : s.end], s.label) for d in corpus.documents for s in d.spans)
     texts = (text for text, label in spans if kind_of(label, corpus.label_set.name) == "PERSON")
-    return frozenset(" ".join(runs_in(text)).title() for text in texts)
+    return frozenset(" ".join(text.split()) for text in texts)
 
 
 def _attacks_table(way: str, targets: Sequence[Target]) -> Table:
@@ -154,7 +154,9 @@ def _attacks_table(way: str, targets: Sequence[Target]) -> Table:
         "time": (times, timed),
         "shadows": (_likelihoods(scores, inside, asked), np.arange(len(names))),
     }
-    rows = [[attack, share(_auc(found, inside[:, of], asked[:, of]))] for attack, (found, of) in attacks.items()]
+    rows: list[TableRow] = [
+        [attack, share(_auc(found, inside[:, of], asked[:, of]))] for attack, (found, of) in attacks.items()
+    ]
     note = f"{len(targets)} engines, {len(names)} names, {int(asked.sum())} guesses; in percent"
     return Table(("attack", "AUC"), [rows], f"Membership of a name, {way}", note)
 
@@ -217,7 +219,9 @@ def _mean_area(found: Floats, inside: NDArray[np.bool_], asked: NDArray[np.bool_
 
 def _loss_table(corpus: Corpus, test: Corpus, both: Mapping[str, EngineSettings], jobs: int) -> Table:
     reports = {way: score_on(train(corpus, settings, jobs=jobs).engine, test) for way, settings in both.items()}
-    rows = [[way, *(share(report.strict.f1) for report in found.values())] for way, found in reports.items()]
+    rows: list[TableRow] = [
+        [way, *(share(report.strict.f1) for report in found.values())] for way, found in reports.items()
+    ]
     return Table(("engine", *next(iter(reports.values()))), [rows], "Strict F1 on the test part")
 
 
