@@ -176,6 +176,15 @@ def test_fewer_patients_than_a_private_engine_needs_are_refused(tmp_path: Path) 
         EngineSettings(private=1)
 
 
+def test_an_engine_that_is_not_private_cannot_be_part_of_one_that_is(private: Path, usual: Path) -> None:
+    def settings(*bundles: Path | str) -> EngineSettings:
+        return EngineSettings(submodels=QUICK, private=5).with_engines(map(str, bundles))
+
+    settings(private, "english").check()
+    with pytest.raises(SettingsError, match="the submodel engine-0 may hold words of patients"):
+        settings(usual).check()
+
+
 def run_inspect(phistack: Phistack, tmp_path: Path, bundle: Path, *more: str) -> tuple[int, str, str]:
     write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
     return phistack("inspect", bundle, "--for", tmp_path / "notes.jsonl", *more)

@@ -148,7 +148,12 @@ class EngineSettings:
     def check(self) -> None:
         """Check the settings of all submodels; :raises SettingsError: if one of them cannot be trained."""
         for name, given in self.submodels.items():
-            new_submodel(name, given).check(self.features)
+            model = new_submodel(name, given)
+            model.check(self.features)
+            if self.private and not model.gives_nobody_away():
+                raise SettingsError(
+                    f"the submodel {name} may hold words of patients; train without it, or without private"
+                )
 
     def check_stacking(self) -> None:
         """Check that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""

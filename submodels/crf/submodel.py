@@ -78,6 +78,7 @@ class CrfSubmodel(Submodel):
 
     kind: ClassVar[str] = "crf.v1"
     cost: ClassVar[float] = 40.0
+    discreet: ClassVar[bool] = True
 
     templates: str | Sequence[Cross] = TEMPLATES
     whole_words: bool = False

@@ -74,6 +74,7 @@ class TbedSubmodel(Submodel):
 
     kind: ClassVar[str] = "tbed.v1"
     cost: ClassVar[float] = 10.0
+    discreet: ClassVar[bool] = True
 
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)
