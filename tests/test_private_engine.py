@@ -153,7 +153,7 @@ def test_the_network_knows_words_that_are_kept_and_their_characters() -> None:
     notes = [Document(str(n), "ran 42 ran ŻŻ Żubr Żubr", (Span(14, 18, "PATIENT"),), f"p{n}") for n in range(6)]
     space = FeatureSpace(FeatureSettings())
     encoder = Encoder.of(space.fit(notes, Discretion.of(notes[:5], 5, lambda word: False)), ("word",))
-    assert encoder.words == ["ran", "00", "żż"] and "u" not in encoder.characters
+    assert encoder.words == ["00", "ran", "żż"] and "u" not in encoder.characters
 
 
 @pytest.mark.parametrize("column", ["word", "pattern", "key"])
@@ -186,8 +186,9 @@ def test_an_engine_that_is_not_private_cannot_be_part_of_one_that_is(private: Pa
 
 
 def run_inspect(phistack: Phistack, tmp_path: Path, bundle: Path, *more: str) -> tuple[int, str, str]:
-    write_corpus(NOTES, tmp_path / "notes.jsonl", format="jsonl")
-    return phistack("inspect", bundle, "--for", tmp_path / "notes.jsonl", *more)
+    notes = tmp_path / f"notes-{len(more)}.jsonl"
+    write_corpus(NOTES, notes, format="jsonl")
+    return phistack("inspect", bundle, "--for", notes, *more)
 
 
 def test_the_command_counts_and_shows_text_only_if_asked(phistack: Phistack, tmp_path: Path, usual: Path) -> None:
