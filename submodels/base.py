@@ -96,6 +96,7 @@ class Submodel(ABC):
     :cvar cost: of a fit, about the seconds of one fold of MEDDOCAN.
     :cvar costly: whether `propose` is so slow that it should read only the lines that other submodels leave in doubt.
     :cvar reads_ahead: whether it reads each note once, before all folds, as what it finds does not depend on training.
+    :cvar discreet: whether `fit` keeps only what the `discretion_` of the feature space allows.
     :ivar name: the source of its candidates: the usual name of the kind, unless an engine gives it another one.
     """
 
@@ -103,6 +104,7 @@ class Submodel(ABC):
     cost: ClassVar[float] = 100.0
     costly: ClassVar[bool] = False
     reads_ahead: ClassVar[bool] = False
+    discreet: ClassVar[bool] = False
     name: str
 
     def __init_subclass__(cls) -> None:
@@ -157,6 +159,10 @@ class Submodel(ABC):
     def check(self, features: FeatureSettings | None = None) -> None:
         """Check the settings before a training; :raises SettingsError: if they cannot work."""
         return
+
+    def gives_nobody_away(self) -> bool:
+        """Whether what it saves may be in a private engine; see `features.discretion`."""
+        return self.discreet
 
     def content(self) -> str:
         """A digest of what its settings only name, so that a cache knows when that has changed."""

@@ -28,7 +28,7 @@ from phistack.ensemble.bundles.files import (
     read_bundle,
     read_manifest,
 )
-from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.bundles.shipped import FOLDER, bundle_path
 from phistack.ensemble.deidentification.kinds import kind_of, label_like
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.options import READ
@@ -109,6 +109,10 @@ class EngineSubmodel(Submodel):
                 f"the engine {self.path} reads notes in {' and '.join(map(language_name, languages))}, and these are "
                 f"in {language_name(features.language)}; train with an engine for them, or without"
             )
+
+    def gives_nobody_away(self) -> bool:
+        """Whether the engine ships, as it learned from invented notes, or is private itself."""
+        return self.path.parent == FOLDER or "private" in read_manifest(self.path)["figures"]
 
     def content(self) -> str:
         """The digest of bundle and code."""

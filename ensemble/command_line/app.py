@@ -45,6 +45,7 @@ _OURS = {
     "errors": "scores",
     "agreement": "scores",
     "explain": "engines",
+    "inspect": "engines",
     "rules": "engines",
     "patterns": "engines",
     "ablate": "experiments",

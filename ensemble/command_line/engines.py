@@ -7,7 +7,13 @@ from typing import Annotated
 
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line import options
-from phistack.ensemble.command_line.groups import ReadingOptions, ResamplingOptions, TrainingOptions, UseOptions
+from phistack.ensemble.command_line.groups import (
+    CorpusOptions,
+    ReadingOptions,
+    ResamplingOptions,
+    TrainingOptions,
+    UseOptions,
+)
 from phistack.ensemble.command_line.options import argument, completing_paths, option
 from phistack.ensemble.command_line.output import (
     console,
@@ -23,6 +29,7 @@ from phistack.ensemble.command_line.output import (
 )
 from phistack.ensemble.tools.progress import stage
 from phistack.features.errors import SettingsError
+from phistack.features.writing import refuse_taken
 
 
 def demo(
@@ -120,6 +127,26 @@ def explain(
     _, engine = use.load(notes, model)
     n_shown, held_back = explain_corpus(notes, engine, console(), html=html, show_text=text)
     fail_for(held_back, n_shown)
+
+
+def inspect(
+    model: options.BundleArgument,
+    notes: Annotated[Path, option("Annotated notes.", "--for")],
+    *,
+    text: Annotated[bool, option("Show the text of what can be read, on the screen and in JSON.", "--text")] = False,
+    json_file: options.JsonOption = None,
+    corpora: CorpusOptions,
+) -> None:
+    """Count which identifiers of annotated notes can be read from the files of an engine."""
+    from phistack.ensemble.bundles.inspection import inspected
+
+    refuse_taken(*filter(None, (json_file,)))
+    gold = corpora.read(notes)
+    say_remarks(gold)
+    found = inspected(model, gold)
+    write_figures(json_file, found.to_dict(with_text=text))
+    print_tables([found.table(), *([found.listed()] if text and found.readable else [])])
+    say(f"{len(found.read)} of {len(found.identifiers)} identifiers have a word that can be read from {model}")
 
 
 def rules(

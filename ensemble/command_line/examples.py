@@ -53,6 +53,8 @@ phistack agreement annotator-1 annotator-2 --sheet to-see.csv
 phistack agreement a b --json agreement.json --latex table.tex
 phistack explain note.txt --model english
 phistack explain notes --model engine --text --html why.html
+phistack inspect engine --for notes
+phistack inspect english --for notes --json counts.json
 phistack rules engine --score more-notes
 phistack rules engine --use edited.txt --out better-engine
 phistack ablate notes --out ablation --jobs 4

@@ -39,6 +39,7 @@ from phistack.ensemble.command_line.options import (
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.discretion import PATIENTS
 from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -202,6 +203,9 @@ class TrainingOptions:
     group_by: GroupByOption = ""
     seed: Annotated[int | None, option("Seed of all random choices.", show_default="0")] = None
     patterns: PatternsOption = None
+    private: Annotated[
+        bool, option(f"Keep no word of identifiers or of fewer than {PATIENTS} patients in the engine.", "--private")
+    ] = False
     cache: Annotated[Path | None, option("A folder that keeps the predictions of finished folds.")] = None
     jobs: JobsOption = 2
     corpora: CorpusOptions = CorpusOptions()
@@ -237,6 +241,7 @@ class TrainingOptions:
             folds=settings.folds if self.folds is None else self.folds,
             seed=settings.seed if self.seed is None else self.seed,
             group_by=self.group_by or settings.group_by,
+            private=settings.private or PATIENTS * self.private,
         )
         settings.check()
         return settings

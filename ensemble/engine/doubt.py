@@ -67,8 +67,8 @@ class SafeText:
 
         :param own: further words, in small letters, that are no names.
         """
-        known = tuple(language for language in languages if _word_list(language))
-        words = frozenset().union(own, *map(_word_list, known))
+        known = tuple(language for language in languages if word_list(language))
+        words = frozenset().union(own, *map(word_list, known))
         table = packaged_table(_PACKAGE, "safe.toml")
         clinical, units, measures = (
             frozenset(word for language in ("all", *known) for word in table[name].get(language, "").split())
@@ -148,7 +148,8 @@ class _Place:
 
 
 @cache
-def _word_list(language: str) -> frozenset[str]:
+def word_list(language: str) -> frozenset[str]:
+    """The words of a language, in small letters, that are no names; none for a language without a list."""
     file = resources.files(_PACKAGE) / "safe" / f"{language}.txt"
     return frozenset(file.read_text(encoding="utf-8").split() if file.is_file() else ())
 

@@ -145,7 +145,8 @@ class Stacker:
         if not any(pools):
             raise TrainingError("no submodel proposed any PHI out of fold, so the stacker has nothing to learn from")
         labels = tuple(sorted({span.label for table in tables for span in table.document.spans}))
-        language = tables[0].space.settings.language
+        space = tables[0].space
+        language = space.settings.language
         self.features_ = MetaFeatures(sources, labels, self.settings.features, language)
         if self.settings.rule_labels:
             self.rules_ = MergedRules.of(self.settings.rule_labels, self.settings.rules_file, language)
@@ -157,7 +158,7 @@ class Stacker:
         extremes = self.features_.extremes(next(table for table in tables if len(table)))
         if self.settings.weigh_forms:
             wrong = [[c.span for c in pool if c.span not in g] for g, pool in zip(gold, pools, strict=True)]
-            self.forms_ = SurfaceForms.of(tables, wrong)
+            self.forms_ = SurfaceForms.of(tables, wrong, space.discretion_.least if space.discretion_ else 1)
         self.figures_: dict[str, float] = {}
         best = -1.0
         for kernel in () if self.settings.alone else kernels or KERNELS[self.settings.kernel]:
@@ -183,7 +184,7 @@ class Stacker:
         self.choices_ = recall_choices(pools, weighed, gold, self.threshold_)
         decisions = [decided(pool, found, self.threshold_) for pool, found in zip(pools, weighed, strict=True)]
         if self.settings.seek_again:
-            counts = counts or WordCounts.of((table.document for table in tables), self.features_.language)
+            counts = counts or WordCounts.of((table.document for table in tables), language, space.discretion_)
             self.repeats_ = RepeatClassifier(counts).fit(tables, decisions, folds)
             decisions = self.repeats_.out_of_fold_
         decisions = self.with_rules(tables, decisions)

@@ -56,10 +56,11 @@ class SurfaceForms:
     ratios: Mapping[str, float] = field(repr=False)
 
     @classmethod
-    def of(cls, tables: Tables, wrong: Sequence[Iterable[Span]]) -> SurfaceForms:
+    def of(cls, tables: Tables, wrong: Sequence[Iterable[Span]], least: int = 1) -> SurfaceForms:
         """Learn from annotated notes.
 
         :param wrong: for each note the out-of-fold candidates that are not PHI.
+        :param least: forms of fewer patients are new.
         """
         found: dict[str, dict[str, set[str]]] = {}
         for table in tables:
@@ -81,7 +82,10 @@ class SurfaceForms:
             seen_once = sum(len(groups) == 1 for groups in of.values())
             probability_of_new = (seen_once + 1) / (sum(map(len, of.values())) + 1)
             ratios[label] = min(1.0, probability_of_new / shares[label])
-        return cls(patients, ratios)
+        shared = {
+            label: {f: groups for f, groups in of.items() if len(groups) >= least} for label, of in patients.items()
+        }
+        return cls(shared, ratios)
 
     def is_new(self, text: str, label: str, patient: str = "") -> bool:
         """Whether no mention of the label in other patients' notes has the form of the text."""

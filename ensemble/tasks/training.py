@@ -26,6 +26,7 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, train
+from phistack.features.discretion import Discretion
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.ranges import ranges_of, touching
@@ -114,6 +115,7 @@ def train_with_report(
         figures={
             **report.figures(),
             **_of_cascade(training.engine.cascade),
+            **_of_discretion(training.engine.space.discretion_),
             **({"budget": rates} if rates else {}),
             "recall choices": training.engine.stacker.choices_,
             **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
@@ -209,6 +211,11 @@ def _of_cascade(cascade: Cascade | None) -> dict[str, Any]:
         return {}
     thresholds = {"doubt": cascade.doubt, "chance": cascade.chance}
     return {"cascade": {"waiting": ", ".join(cascade.waiting), **thresholds, **cascade.figures}}
+
+
+def _of_discretion(kept: Discretion | None) -> dict[str, Any]:
+    """What a private engine keeps, for manifest and model card."""
+    return {"private": {"patients": kept.least, "words": kept.n_words, "kept": len(kept.kept)}} if kept else {}
 
 
 def score_on(engine: Engine, gold: Corpus) -> dict[str, Report]:

@@ -147,6 +147,7 @@ class FitTask:
             space.settings.columns,
             repr(space.settings),
             space.representations_.digest,
+            space.discretion_.digest if space.discretion_ else "",
             self.begins_with,
             new_submodel(self.name, self.settings).content(),
             *digests_of_files(self.settings),

@@ -74,6 +74,8 @@ class EngineSettings:
     :param folds: parts into which patients are split for out-of-fold prediction.
     :param group_by: a regular expression; notes with the same match in their names are in one fold. Empty for folds by
         patient; see `ensemble.stacking.folds.grouped_by`.
+    :param private: keep only words and other values that so many patients share and no identifier has; see
+        `features.discretion`. 0 keeps everything.
     :param cascade: whether the engine may let costly submodels read only lines in doubt; see
         `ensemble.stacking.cascade`.
     """
@@ -85,10 +87,13 @@ class EngineSettings:
     seed: int = 0
     cascade: bool = True
     group_by: str = ""
+    private: int = 0
 
     def __post_init__(self) -> None:
         if self.group_by:
             LimitedRegex(self.group_by, "", GROUP_BY)
+        if self.private < 0 or self.private == 1:
+            raise SettingsError(f"private must be how many patients share a word, 2 or more, not {self.private}")
         if not self.submodels:
             raise SettingsError("name at least one submodel to train")
         _check_names(tuple(self.submodels))
@@ -143,7 +148,12 @@ class EngineSettings:
     def check(self) -> None:
         """Check the settings of all submodels; :raises SettingsError: if one of them cannot be trained."""
         for name, given in self.submodels.items():
-            new_submodel(name, given).check(self.features)
+            model = new_submodel(name, given)
+            model.check(self.features)
+            if self.private and not model.gives_nobody_away():
+                raise SettingsError(
+                    f"the submodel {name} may hold words of patients; train without it, or without private"
+                )
 
     def check_stacking(self) -> None:
         """Check that the submodels can be stacked; :raises SettingsError: if the settings are for one alone."""
@@ -219,8 +229,9 @@ class EngineSettings:
             for name in names:
                 if getattr(own, name) == getattr(type(own)(), name):
                     del plain[part][name]
-        if not self.group_by:
-            del plain["group_by"]
+        for name in ("group_by", "private"):
+            if not getattr(self, name):
+                del plain[name]
         return plain
 
     def complete(self) -> dict[str, Any]:

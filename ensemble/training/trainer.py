@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.engine.public_words import public_words
 from phistack.ensemble.stacking.candidates import chosen_spans, pools_of
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.folds import check_phi, labels_in_one_part, training_folds
@@ -34,6 +35,7 @@ from phistack.ensemble.training.fit_runs import FITS, Proposals, run_fits
 from phistack.ensemble.training.fit_tasks import FoldCache, tasks_of
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.discretion import Discretion
 from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError, TrainingError, no_such
 from phistack.features.language_gate import LanguageGate
@@ -208,11 +210,20 @@ def prepared(
         _LOG.warning(message, shown, explained(shown))
     space = FeatureSpace(settings.features)
     with stage("features", weight=FEATURES):
-        tables = space.fit((*documents, *added))
+        tables = space.fit((*documents, *added), _discretion((*corpus.documents, *added), settings))
     warnings: Counter[str] = Counter()
     tags = [table.tags(counts=warnings) for table in tables[: len(documents)]]
     check_phi([any(tag != OUTSIDE for tag in of_note) for of_note in tags], parts)
     return space, tables, parts, warnings
+
+
+def _discretion(documents: Sequence[Document], settings: EngineSettings) -> Discretion | None:
+    """What an engine may keep of its notes; `None` for everything."""
+    if not settings.private:
+        return None
+    read = settings.features
+    notes = (plain_view(document, html=read.html).document for document in documents)
+    return Discretion.of(notes, settings.private, public_words(read.language))
 
 
 def _learned_documents(corpus: Corpus, settings: EngineSettings) -> tuple[Document, ...]:

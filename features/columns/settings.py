@@ -12,7 +12,7 @@ LazyColumns(reader, layout).column("key")        the same, cached
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from phistack.features.arrays import Integers32
@@ -52,6 +52,12 @@ COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
 
 OWN_COLUMNS = frozenset((*(name for names in COLUMN_GROUPS.values() for name in names), *BROWN_COLUMNS, VECTOR_CLUSTER))
 """The columns that settings need not name."""
+
+SPELLED = frozenset((*COLUMN_GROUPS["words"], *COLUMN_GROUPS["affixes"]))
+"""Columns whose values spell the token's word or a part of it; those of other packages may do so too."""
+
+QUOTED = frozenset(("key", "section", "key_in_document"))
+"""Columns whose values are words of the note, but not the token's."""
 
 OF_THE_TOKEN = frozenset((
     "word", "lower", "pattern", "length", "digits_only", "starts_upper", "space_before", "place_in_piece", "word_piece",
@@ -150,15 +156,20 @@ def lines_end_sentences(settings: FeatureSettings, marked: Sequence[str]) -> boo
     return 200 * sum("\n" in text or "\r" in text for text in marked) < max(len(marked), 1)
 
 
-def trained_byte_pairs(settings: FeatureSettings, documents: Sequence[Document]) -> BytePairs | None:
-    """The byte pairs of some notes' words; `None` if the settings have none."""
+def trained_byte_pairs(
+    settings: FeatureSettings, documents: Sequence[Document], keeps: Callable[[str], bool] = bool
+) -> BytePairs | None:
+    """The byte pairs of some notes' words; `None` if the settings have none.
+
+    :param keeps: whether a word may be learned from.
+    """
     if not (settings.byte_pairs or settings.byte_pairs_per_word):
         return None
     tokenise = Tokeniser(settings.tokeniser)
     words = Counter(word for document in documents for word in Tokeniser().cut(document.text)[0])
     counts: Counter[str] = Counter()
     for word, count in words.items():
-        if word[0].isalpha():
+        if word[0].isalpha() and keeps(word):
             for piece in tokenise.letters(word):
                 counts[piece] += count
     n_merges = settings.byte_pairs or round(settings.byte_pairs_per_word * len(counts))
@@ -218,3 +229,7 @@ class LazyColumns:
         if ids is None:
             ids = self._columns[name] = self._reader.read(name, self.layout)
         return ids
+
+    def renumber(self, name: str, numbers: Integers32) -> None:
+        """Give the values of a column that was read other ids; :param numbers: old id -> new id."""
+        self._columns[name] = numbers[self._columns[name]]

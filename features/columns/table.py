@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.character_models import CharacterModels
@@ -30,6 +32,9 @@ from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.columns.layout import Known, Layout
 from phistack.features.columns.representations import Representations, RepresentationsState
 from phistack.features.columns.settings import (
+    OWN_COLUMNS,
+    QUOTED,
+    SPELLED,
     ColumnReader,
     FeatureSettings,
     LazyColumns,
@@ -39,6 +44,7 @@ from phistack.features.columns.settings import (
 from phistack.features.columns.taggers import refuse_other_languages
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form
+from phistack.features.discretion import Discretion
 from phistack.features.documents import Document, Span
 from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.saved_files import SavedFiles, damage_refused
@@ -130,8 +136,11 @@ class FeatureSpace:
     """Makes feature tables of documents, and holds the values of all ids.
 
     Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column -> Vocabulary),
-    `gazetteers_`, `representations_` (of words and characters; vectors are not saved).
+    `gazetteers_`, `representations_` (of words and characters; vectors are not saved), and in training `discretion_`,
+    which says what all that learn may keep; `None` for everything.
     """
+
+    discretion_: Discretion | None = None
 
     def __init__(self, settings: FeatureSettings | None = None) -> None:
         self.settings = settings or FeatureSettings()
@@ -150,9 +159,10 @@ class FeatureSpace:
         """The id of a value in a column; 0 if unseen in training."""
         return self.vocabularies_[column].find(value)
 
-    def fit(self, documents: Iterable[Document]) -> list[FeatureTable]:
+    def fit(self, documents: Iterable[Document], discretion: Discretion | None = None) -> list[FeatureTable]:
         """Learn byte pairs, line handling and the values of all columns; returns the documents' tables.
 
+        :param discretion: what may be kept of the documents; `None` for everything. What may not is unseen.
         :raises SettingsError: if an annotator does not support the language of the notes.
         """
         refuse_other_languages(self.settings.language, pos=self.settings.pos, ner=self.settings.ner)
@@ -160,8 +170,9 @@ class FeatureSpace:
         notes = [view.document for view in views]
         marked = [note.text[span.start : span.end] for note in notes for span in note.spans]
         self.split_lines_ = lines_end_sentences(self.settings, marked)
-        self.abbreviations_ = learned_abbreviations(marked)
-        self.tokeniser_ = Tokeniser(self.settings.tokeniser, trained_byte_pairs(self.settings, notes))
+        self.discretion_ = discretion
+        self.abbreviations_ = frozenset(filter(self.keeps, learned_abbreviations(marked)))
+        self.tokeniser_ = Tokeniser(self.settings.tokeniser, trained_byte_pairs(self.settings, notes, self.keeps))
         self.gazetteers_ = Gazetteers.of_language(self.settings.language)
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
         self.representations_ = self._read_representations(notes)
@@ -171,16 +182,48 @@ class FeatureSpace:
         for name in self.columns:
             for table in tables:
                 table.column(name)
+        if discretion is not None:
+            self._withhold(tables, discretion)
         for vocabulary in self.vocabularies_.values():
             vocabulary.freeze()
         return tables
+
+    def keeps(self, word: str) -> bool:
+        """Whether a word of the training notes may be kept."""
+        return self.discretion_ is None or self.discretion_.keeps(word)
+
+    def _withhold(self, tables: Sequence[FeatureTable], discretion: Discretion) -> None:
+        """Give what may not be kept the id of unseen values, in every column.
+
+        A token of a hidden word is no evidence for what spells it: an affix counts only if other words have it. Values
+        are sorted, as their order would show the text of the first notes.
+        """
+        batches = list({id(table.batch): table.batch for table in tables}.values())
+        patients = patients_of(tables)
+        # (n_tokens,): whether the token, or the word that it is a piece of, is hidden.
+        hidden = np.concatenate([_hidden(batch.layout, discretion) for batch in batches])
+        for name in self.columns:
+            is_spelled = name in SPELLED or name not in OWN_COLUMNS
+            ids = np.concatenate([batch.column(name) for batch in batches])
+            shared = discretion.shared(np.where(hidden, -1, ids) if is_spelled else ids, patients)
+            values = self.vocabularies_[name].values
+            kept = sorted(np.flatnonzero(shared).tolist(), key=values.__getitem__)
+            if is_spelled or name in QUOTED:
+                kept = [number for number in kept if not discretion.hides(values[number])]
+            self.vocabularies_[name] = Vocabulary([values[0], *(values[number] for number in kept)])
+            numbers = np.zeros(len(values), dtype=np.int32)
+            numbers[kept] = np.arange(1, len(kept) + 1)
+            for batch in batches:
+                batch.renumber(name, numbers)
+        # It has the ids of before.
+        self._known = Known()
 
     def _read_representations(self, notes: Sequence[Document]) -> Representations:
         """Those of the words of some notes, and of their pieces if tokens are pieces."""
         if not (self.settings.vectors or self.settings.clusters or self.settings.language_models):
             return Representations()
         tokenisers = (self.tokeniser_, Tokeniser()) if self.tokeniser_.keeps_words else (self.tokeniser_,)
-        words = {word for cut in tokenisers for note in notes for word in cut.cut(note.text)[0]}
+        words = {word for cut in tokenisers for note in notes for word in cut.cut(note.text)[0] if self.keeps(word)}
         return Representations.read(
             set(map(normal_form, words)), vectors=self.settings.vectors, n_clusters=self.settings.vector_clusters,
             clusters=self.settings.clusters, further=self.settings.further_words,
@@ -247,6 +290,21 @@ class FeatureSpace:
             space.representations_ = Representations.from_dict(state.get("representations", {}), models)
             space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, space.representations_)
         return space
+
+
+def patients_of(tables: Sequence[FeatureTable]) -> Integers:
+    """The number of the patient of each token, all notes end to end, of shape `(n_tokens,)`."""
+    numbers: dict[str, int] = {}
+    of_notes = [numbers.setdefault(table.document.group, len(numbers)) for table in tables]
+    return np.repeat(np.array(of_notes, dtype=np.int64), [len(table) for table in tables])
+
+
+def _hidden(layout: Layout, discretion: Discretion) -> NDArray[np.bool_]:
+    """Whether each token, or the word that it is a piece of, is hidden, of shape `(n_tokens,)`."""
+    if layout.whole is not None:
+        whole: NDArray[np.bool_] = _hidden(layout.whole, discretion)[layout.word]
+        return whole
+    return layout.of_words("hidden", partial(map, discretion.hides)) > 0
 
 
 _LONGEST = 1_000

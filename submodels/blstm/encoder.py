@@ -59,6 +59,9 @@ class Encoder:
     def of(cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, further: Iterable[str] = ()) -> Encoder:
         """Learn what occurs more than once; :param further: normal forms that are known however rare."""
         distinct = Counter(word for table in tables for word in table.words)
+        if (space := tables[0].space).discretion_:
+            # Sorted, as the order of the words would be that of the notes.
+            distinct = Counter({word: distinct[word] for word in sorted(distinct) if space.keeps(normal_form(word))})
         words: Counter[str] = Counter()
         characters: Counter[str] = Counter()
         for word, count in distinct.items():

@@ -76,6 +76,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
 
     kind: ClassVar[str] = "blstm.v1"
     cost: ClassVar[float] = 110.0
+    discreet: ClassVar[bool] = True
     costly: ClassVar[bool] = True
     start_: BlstmSubmodel | None = None
 

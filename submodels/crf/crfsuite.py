@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, Integers, Integers32
-from phistack.features.columns.table import FeatureTable
+from phistack.features.columns.table import FeatureTable, patients_of
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.reporting import report
 from phistack.features.tags import OUTSIDE
@@ -57,6 +57,9 @@ _FEWEST = 10_000
 
 _AT_PHI, _ELSEWHERE = 0.5, 1.5
 """Added to counts (smoothing)."""
+
+_NOT_LEARNED = 1
+"""The group of sequences that are not learned from; others have 0."""
 
 Marks = NDArray[np.bool_]
 
@@ -80,6 +83,13 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     learned = instructive_tokens(attributes, is_phi, lines, look_alikes=crf.look_alikes, others=crf.others)
     # (n_attributes,): those with enough training tokens; index 0 of the counts is for none.
     kept = np.bincount(attributes[:, learned].ravel() + 1, minlength=len(names) + 1)[1:] >= crf.min_count
+    if (discretion := tables[0].space.discretion_) is not None:
+        patients = np.broadcast_to(patients_of(tables)[learned], attributes[:, learned].shape)
+        shared = discretion.shared(attributes[:, learned].ravel(), patients.ravel())
+        kept &= np.pad(shared, (0, len(kept)))[: len(kept)]
+        # The model file has attributes as they come, which is the text of the notes; sorted, if a sequence that is not
+        # learned from has all of them.
+        trainer.append([sorted(names[kept].tolist())], [OUTSIDE], _NOT_LEARNED)
     sequences = list(pieces(learned, lines))
     for piece in sequences:
         of_tokens = attributes[:, piece].T
@@ -90,7 +100,7 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     if crf.algorithm == "l2sgd":
         _seed_c_library(seed)
     with TemporaryDirectory() as folder:
-        trainer.train(str(Path(folder) / "model.crfsuite"))
+        trainer.train(str(Path(folder) / "model.crfsuite"), -1 if discretion is None else _NOT_LEARNED)
         return (Path(folder) / "model.crfsuite").read_bytes()
 
 

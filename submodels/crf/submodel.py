@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats32, Integers32
 from phistack.features.columns.settings import FeatureSettings
@@ -77,6 +78,7 @@ class CrfSubmodel(Submodel):
 
     kind: ClassVar[str] = "crf.v1"
     cost: ClassVar[float] = 40.0
+    discreet: ClassVar[bool] = True
 
     templates: str | Sequence[Cross] = TEMPLATES
     whole_words: bool = False
@@ -195,13 +197,7 @@ class CrfSubmodel(Submodel):
     def _use(self, model: bytes) -> None:
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
         weights = read_weights(model)
-        try:
-            if any(name.count(":") != 1 for name in weights.attributes):
-                raise ValueError("not a template and a value")
-            pairs = ":".join(weights.attributes).split(":") if weights.attributes else []
-            attributes = np.fromiter(map(int, pairs), np.int64, len(pairs)).reshape(-1, 2)
-        except (ValueError, OverflowError):
-            raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None
+        attributes = numbers_of(weights.attributes)
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
             raise BundleError("the CRF was trained with more feature columns than this engine has; train again")
         most = np.array([math.prod(self.crosses_.bases(i)) for i in range(len(self.crosses_.templates))], np.int64)
@@ -210,3 +206,14 @@ class CrfSubmodel(Submodel):
         nothing = np.zeros(len(weights.labels))
         self.chain_ = Chain(weights.labels, weights.transitions, nothing, nothing).constrained(self.scheme)
         self.weights_ = AttributeWeights(self.crosses_, attributes[:, 0], attributes[:, 1], weights.state)
+
+
+def numbers_of(attributes: Sequence[str]) -> NDArray[np.int64]:
+    """The template and value in the name of each attribute, of shape `(A, 2)`; :raises BundleError: for other names."""
+    try:
+        if any(name.count(":") != 1 for name in attributes):
+            raise ValueError("not a template and a value")
+        pairs = ":".join(attributes).split(":") if attributes else []
+        return np.fromiter(map(int, pairs), np.int64, len(pairs)).reshape(-1, 2)
+    except (ValueError, OverflowError):
+        raise BundleError("the CRF's model file holds attributes that no template gives; train again") from None

@@ -32,7 +32,7 @@ from phistack.features.registry import FileRegistry
 
 Cross = tuple[tuple[str, int], ...]
 
-_AT = "@"
+AT = "@"
 """Separates a column from the offset of a word; no column has it in its name."""
 
 CROSSES = FileRegistry("crosses", "file of feature crosses", ".txt")
@@ -157,7 +157,7 @@ class Crosses:
         if whole_words:
             templates = tuple(tuple(starmap(_of_word, cross)) for cross in templates)
         names = sorted({name for cross in templates for name, _ in cross})
-        values = {name: space.values(name.partition(_AT)[0]) for name in names}
+        values = {name: space.values(name.partition(AT)[0]) for name in names}
         base = {name: len(found) + 1 for name, found in values.items()}
         for template in templates:
             if math.prod(base[name] for name, _ in template) >= 2**63:
@@ -188,7 +188,7 @@ class Crosses:
 
     def _ids(self, table: FeatureTable, name: str) -> Integers32:
         """The ids of a column at each token, or at the neighbouring word in its name, of shape `(n_tokens,)`."""
-        column, _, offset = name.partition(_AT)
+        column, _, offset = name.partition(AT)
         ids = table.column(column)
         if not offset:
             return ids
@@ -220,4 +220,4 @@ class Crosses:
 
 
 def _of_word(name: str, offset: int) -> tuple[str, int]:
-    return (f"{name}{_AT}{offset}", 0) if offset else (name, 0)
+    return (f"{name}{AT}{offset}", 0) if offset else (name, 0)

@@ -106,6 +106,7 @@ class RegexSubmodel(Submodel):
 
     kind: ClassVar[str] = "regex.v1"
     cost: ClassVar[float] = 0.5
+    discreet: ClassVar[bool] = True
 
     label_set: str = ""
     language: str = ""

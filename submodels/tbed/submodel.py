@@ -67,7 +67,7 @@ class TbedSubmodel(Submodel):
         a column that the feature space lacks are dropped.
     :param max_rules: the most rules to learn; 0 for the initial tagger alone.
     :param min_gain: stop when the best rule gains less.
-    :param min_groups: a rule must correct tokens of this many patients.
+    :param min_groups: a rule must correct tokens of this many patients; see also `features.discretion`.
     :param within: which tokens are neighbours: those of a `sentence`, a `line` or a `note`.
     :param held_out: share of held-out patients, or 0. Rules are first learned from the others for as long as they help
         on the held-out patients; the gain of the last one is the least gain in learning from all notes.
@@ -76,6 +76,7 @@ class TbedSubmodel(Submodel):
 
     kind: ClassVar[str] = "tbed.v1"
     cost: ClassVar[float] = 10.0
+    discreet: ClassVar[bool] = True
 
     start: str = "regex"
     regex: Mapping[str, Any] = field(default_factory=dict)
@@ -119,11 +120,12 @@ class TbedSubmodel(Submodel):
         gold = [table.tags() for table in tables]
         if all(tag == OUTSIDE for tags in gold for tag in tags):
             raise TrainingError(f"TBED needs PHI to learn from, and none of the {len(tables)} notes has any")
+        discretion = tables[0].space.discretion_
         settings = LearnerSettings(
             self._templates(tables[0].space),
             max_rules=self.max_rules,
             min_gain=self.min_gain,
-            min_groups=self.min_groups,
+            min_groups=self.min_groups if discretion is None else max(self.min_groups, discretion.least),
             within=self.within,
         )
         self._fit_start(tables)
@@ -133,7 +135,9 @@ class TbedSubmodel(Submodel):
         if self.held_out:
             settings = replace(settings, min_gain=self._helpful_gain(settings, notes, seed))
         learned = learn(notes, settings)
-        self.rules_ = RuleFile(learned.rules)
+        # An example names a note.
+        rules = (replace(rule, example=None) for rule in learned.rules) if discretion else learned.rules
+        self.rules_ = RuleFile(tuple(rules))
         _LOG.info("tbed: %d rules, %d of %d errors left", len(learned.rules), learned.errors[-1], learned.errors[0])
         return self
 

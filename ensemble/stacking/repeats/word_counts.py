@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple, TypedDict
 
 from phistack.ensemble.deidentification.word_lists import LANGUAGES, known_words
 from phistack.ensemble.stacking.repeats.search import search_mode
+from phistack.features.discretion import Discretion
 from phistack.features.documents import Document
 from phistack.features.letters import fold
 from phistack.features.ranges import ranges_of, touching
@@ -66,8 +67,8 @@ class WordCounts:
     patients: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, documents: Iterable[Document], language: str) -> WordCounts:
-        """Count the words of notes whose PHI is marked."""
+    def of(cls, documents: Iterable[Document], language: str, discretion: Discretion | None = None) -> WordCounts:
+        """Count the words of notes whose PHI is marked; :param discretion: what may be kept, `None` for everything."""
         sets: defaultdict[str, tuple[set[str], set[str], set[str]]] = defaultdict(lambda: (set(), set(), set()))
         for document in documents:
             _add(document, *sets[document.group])
@@ -79,6 +80,9 @@ class WordCounts:
         # Names of a single patient are useless for others, and must not be saved.
         kept = sorted(totals[1].keys() | {word for word, patients in totals[2].items() if patients > 1})
         seen = {word: Seen(*(total[word] for total in totals)) for word in kept}
+        if discretion is not None:
+            least = discretion.least
+            seen = {w: Seen(*(n * (n >= least) for n in found)) for w, found in seen.items() if discretion.keeps(w)}
         return cls(language, seen, patients)
 
     def count(self, word: str, without: str = "") -> Seen:
@@ -87,11 +91,11 @@ class WordCounts:
         if every is None or not without:
             return every or Seen()
         own = self.patients.get(without, {}).get(word, Seen())
-        return Seen(*(total - mine for total, mine in zip(every, own, strict=True)))
+        return Seen(*(max(total - mine, 0) for total, mine in zip(every, own, strict=True)))
 
     def is_common(self, word: str) -> bool:
         """Whether a folded word is in our list, or a month or a day of the week."""
-        return word in _common_words(self.language)
+        return word in common_words(self.language)
 
     def is_word(self, word: str) -> bool:
         """Whether a folded word is a word of the language, by the list and the counts."""
@@ -137,7 +141,8 @@ def _add(document: Document, small: set[str], outside: set[str], inside: set[str
 
 
 @cache
-def _common_words(language: str) -> frozenset[str]:
+def common_words(language: str) -> frozenset[str]:
+    """Names that are everyday words, months and days of the week, folded."""
     listed = packaged_table("phistack.ensemble.stacking.repeats", "common_words.toml").get(language, "").split()
     dates = known_words(language, "dates", "months", "weekdays") if language in LANGUAGES else ()
     return frozenset(map(fold, (*listed, *dates)))
