@@ -25,7 +25,7 @@ from phistack.ensemble.evaluation.bounds import (
 )
 from phistack.ensemble.evaluation.resampling import wilson
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
-from phistack.ensemble.experiments.certificate import PatientLeaks, left_by_patient, summed
+from phistack.ensemble.experiments.certificate import Leaks, PatientLeaks, summed
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.arrays import Floats, Integers
 
@@ -50,7 +50,7 @@ def main() -> None:
     arguments = parser.parse_args()
     engine = load_bundle(bundle_path(arguments.engine))
     gold = synthesize(arguments.notes, seed=90_001, language=engine.language)
-    leaks = summed(left_by_patient(gold, engine, Policy.named(arguments.policy)))
+    leaks = summed(Leaks(gold, engine, Policy.named(arguments.policy)).of(engine))
     rows = [row for n in arguments.patients for row in _rows(leaks, n, arguments.divisions)]
     columns = ("bound", "patients", "true risk", "bound, mean", "too low")
     note = (

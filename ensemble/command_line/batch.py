@@ -123,7 +123,7 @@ def deidentify(
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
     certificate: Annotated[
-        Path | None, option("What phistack certify wrote for this engine and policy; the summary repeats it.")
+        Path | None, option("What phistack certify wrote for this engine and policy, if the engine itself has none.")
     ] = None,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
     review_lines: Annotated[
@@ -138,7 +138,7 @@ def deidentify(
     from phistack.ensemble.batch.columns import treatments_of
     from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
-    from phistack.ensemble.bundles.certificate import read_certificate
+    from phistack.ensemble.bundles.certificate import certificate_for
 
     if "-" in (str(source), str(out)):
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
@@ -152,10 +152,10 @@ def deidentify(
         policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
     )
     certified = ""
-    if certificate is not None:
-        if by_language or beside:
-            raise SettingsError("a certificate is about one engine; name that one with --model")
-        certified = read_certificate(certificate).sentence(path, chosen, use.options)
+    if certificate is not None and (by_language or beside):
+        raise SettingsError("a certificate is about one engine; name that one with --model")
+    if not (by_language or beside) and (speaks := certificate_for(path, chosen, use.options, certificate)):
+        certified = speaks.sentence(use.options.recall)
     settings = RunSettings(
         source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,

@@ -66,7 +66,7 @@ phistack transfer ward-a ward-b ward-c --out transfer --pooled
 phistack tune notes --submodel crf --space space.toml --out tuning
 phistack tune notes --submodel crf --space trienes2020 --out t --trials 50
 phistack certify notes --model engine --policy safe-harbor
-phistack certify notes --model engine --max-leak 0.01 --out certificate.json
+phistack certify notes --model engine --max-leak 0.01 --into certified
 phistack frontier notes --model engine
 phistack frontier notes --model engine --out speed --repetitions 5
 phistack deidentify notes clean

@@ -163,22 +163,28 @@ def certify(
     ] = None,
     confidence: Annotated[float, option("Of each bound.", min=0.5, max=0.9999)] = 0.95,
     out: Annotated[Path | None, option("Write the certificate, as JSON without text.")] = None,
+    into: Annotated[Path | None, option("The new bundle: the engine with this certificate.", metavar="BUNDLE")] = None,
     corpora: CorpusOptions,
 ) -> None:
     """Say at most how much an engine and a policy leave, with confidence, from annotated notes that it never saw."""
     import msgspec
 
     from phistack.ensemble.batch.settings import policy_from
+    from phistack.ensemble.bundles.certificate import with_certificate
     from phistack.ensemble.experiments.certificate import certify, sentences_of, tables_of
 
-    refuse_taken(*filter(None, (out,)))
+    refuse_taken(*filter(None, (out, into)))
     notes = corpora.read(gold)
     say_remarks(notes)
     certificate = certify(notes, model, policy_from(policy), max_leak=max_leak, confidence=confidence)
     write_figures(out, msgspec.to_builtins(certificate))
+    if into is not None:
+        with_certificate(model, certificate, into)
     print_tables(tables_of(certificate))
     for sentence in sentences_of(certificate):
         say(sentence)
+    if into is not None:
+        say(f"the engine with this certificate is in {into}; phistack deidentify --model {into} repeats it")
 
 
 def frontier(

@@ -1,6 +1,6 @@
 """At most how much an engine and a policy leave in notes like these: bounds by patient, from annotated notes.
 
-    patients = summed(left_by_patient(gold, engine, policy))     [PatientLeaks(left=(0.0, 0.4), notes=(True,)), ...]
+    patients = summed(Leaks(gold, engine, policy).of(engine))   [PatientLeaks(left=(0.0, 0.4), notes=(True,)), ...]
     bounds_of(patients)                                          Bounds(patients=250, share=(0.002, 0.004), ...)
     certify(gold, bundle, policy, max_leak=0.01)                 the certificate, with the recall that keeps it
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.certificate import Bounds, Certificate
-from phistack.ensemble.bundles.files import manifest_digest, read_manifest
+from phistack.ensemble.bundles.files import engine_digest, read_manifest
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.engine import Engine
@@ -94,23 +94,29 @@ class PatientLeaks:
         return 1.0 in self.left
 
 
-def left_by_patient(gold: Corpus, engine: Engine, policy: Policy) -> list[list[Left]]:
-    """What an engine and a policy leave of the identifiers of each patient who has some.
+class Leaks:
+    """What an engine leaves of the identifiers of some notes under a policy.
 
     :param gold: notes with all identifiers marked, in any label set.
+    :param engine: says which labels there are.
     """
-    deidentifier = Deidentifier(policy, engine.label_set, engine.language, _NO_SECRET)
-    wanted = [_identifiers(document, deidentifier) for document in gold.documents]
-    by_patient: dict[str, list[Left]] = {}
-    for number, (note, spans, found) in enumerate(
-        zip(gold.documents, wanted, engine.annotate(gold.documents), strict=True)
-    ):
-        changed = {at for start, end in deidentifier.changed(found) for at in range(start, end)}
-        for span in spans:
-            is_direct = kind_of(span.label, gold.label_set.name) in DIRECT
-            left = Left(number, is_direct, _share_left(note.text, span, changed))
-            by_patient.setdefault(note.group, []).append(left)
-    return [*by_patient.values()]
+
+    def __init__(self, gold: Corpus, engine: Engine, policy: Policy) -> None:
+        self._gold = gold
+        self._deidentifier = Deidentifier(policy, engine.label_set, engine.language, _NO_SECRET)
+        self._wanted = [_identifiers(document, self._deidentifier) for document in gold.documents]
+
+    def of(self, engine: Engine) -> list[list[Left]]:
+        """What it leaves of the identifiers of each patient who has some."""
+        by_patient: dict[str, list[Left]] = {}
+        notes = zip(self._gold.documents, self._wanted, engine.annotate(self._gold.documents), strict=True)
+        for number, (note, spans, found) in enumerate(notes):
+            changed = {at for start, end in self._deidentifier.changed(found) for at in range(start, end)}
+            for span in spans:
+                is_direct = kind_of(span.label, self._gold.label_set.name) in DIRECT
+                left = Left(number, is_direct, _share_left(note.text, span, changed))
+                by_patient.setdefault(note.group, []).append(left)
+        return [*by_patient.values()]
 
 
 def summed(patients: Iterable[Sequence[Left]], *, direct: bool = False) -> list[PatientLeaks]:
@@ -183,16 +189,16 @@ def certify(
         )
     engine = load_bundle(bundle)
     recalls = recalls or (RECALLS if engine.stacker.choices_ else (BALANCED,))
-    left = {}
+    leaks, left = Leaks(gold, engine, policy), {}
     with progress("reading the notes", total=len(recalls)) as advance:
         for recall in recalls:
-            left[recall] = left_by_patient(gold, engine.with_options(recall=recall), policy)
+            left[recall] = leaks.of(engine.with_options(recall=recall))
             advance(recall)
     bounds = {
         recall: {
-            name: bounds_of(leaks, confidence)
-            for name, leaks in (("all", summed(patients)), ("direct", summed(patients, direct=True)))
-            if name == "all" or len(leaks) >= _FEWEST
+            name: bounds_of(found, confidence)
+            for name, found in (("all", summed(patients)), ("direct", summed(patients, direct=True)))
+            if name == "all" or len(found) >= _FEWEST
         }
         for recall, patients in left.items()
     }
@@ -200,8 +206,9 @@ def certify(
     n_allowed = certified(shares, max_leak, confidence) if max_leak is not None else 0
     date = datetime.now(UTC).date().isoformat()
     return Certificate(
-        bundle=manifest_digest(bundle),
+        bundle=engine_digest(bundle),
         policy=policy.digest,
+        policy_name=policy.name,
         corpus=digest,
         notes=len(gold.documents),
         date=date,
