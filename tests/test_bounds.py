@@ -15,6 +15,7 @@ from phistack.ensemble.evaluation.bounds import (
     binomial_upper,
     certified,
     hoeffding_bentkus_upper,
+    units_for_mean,
     units_needed,
 )
 
@@ -26,6 +27,13 @@ def test_without_a_leak_the_bound_is_that_of_the_number_of_units(units: int, bou
     assert binomial_upper(0, units) == pytest.approx(bound, abs=5e-5)
     assert binomial_upper(0, units) == pytest.approx(1 - 0.05 ** (1 / units))
     assert units_needed(binomial_upper(0, units) + 1e-9) == units
+
+
+@pytest.mark.parametrize("bound", [0.3, 0.05, 0.005])
+def test_a_bound_of_a_mean_takes_some_more_units_than_one_of_a_share(bound: float) -> None:
+    units = units_for_mean(bound)
+    assert betting_upper([0.0] * units) <= bound < betting_upper([0.0] * (units - 1))
+    assert units_needed(bound) <= units < units_needed(bound) + 40
 
 
 @given(st.integers(0, 20), st.integers(1, 400))
@@ -80,6 +88,8 @@ def test_operating_points_are_tested_from_the_safest_until_one_fails() -> None:
     assert certified([safe, safe, unsafe, safe], 0.02) == 2
     assert certified([unsafe, safe], 0.02) == 0
     assert certified([safe], 0.001) == 0
+    asked = iter([safe, unsafe, safe])
+    assert certified(asked, 0.02) == 1 and list(asked) == [safe]
 
 
 def test_a_choice_among_operating_points_fails_in_at_most_one_of_twenty_draws() -> None:

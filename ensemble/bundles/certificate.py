@@ -109,10 +109,14 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     def sentence(self, recall: str) -> str:
         """What it says of a run with a choice of recall that it has."""
         found = self.bounds[recall]["all"]
+        # The other figures do not hold of a point that was chosen by looking at all.
+        is_chosen = self.max_leak is not None and recall in self.allowed
+        share = self.max_leak if self.max_leak is not None and is_chosen else found.share[1]
+        whole = f", and at most {100 * found.whole[1]:.1f} % of patients have one left whole"
         return (
-            f"with {100 * self.confidence:g} % confidence at most {100 * found.share[1]:.2f} % of a patient's "
-            f"identifiers are left, on average, and at most {100 * found.whole[1]:.1f} % of patients have one left "
-            f"whole, in notes like those of {found.patients:,} patients on which it was measured ({self.date})"
+            f"with {100 * self.confidence:g} % confidence at most {100 * share:.2f} % of a patient's identifiers are "
+            f"left, on average{'' if is_chosen else whole}, in notes like those of {found.patients:,} patients on "
+            f"which it was measured ({self.date})"
         )
 
 

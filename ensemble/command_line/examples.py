@@ -37,6 +37,7 @@ phistack engines --json engines.json
 phistack train notes --model engine --jobs 4
 phistack train notes --model quick --submodels regex,tbed,crf --folds 3
 phistack train ours --model engine --add theirs
+phistack train ours --model engine --max-leak 0.01 --calibration held-out
 phistack annotate notes found
 phistack annotate new-notes annotated --model engine --to brat
 phistack annotate notes.csv found.csv --model engine --text-column body

@@ -157,11 +157,8 @@ def certify(
     model: options.ModelOption,
     *,
     policy: options.PolicyOption = "tag",
-    max_leak: Annotated[
-        float | None,
-        option("Choose the recall that keeps the mean share left of a patient's identifiers below this.", min=0, max=1),
-    ] = None,
-    confidence: Annotated[float, option("Of each bound.", min=0.5, max=0.9999)] = 0.95,
+    max_leak: options.MaxLeakOption = None,
+    confidence: options.ConfidenceOption = 0.95,
     out: Annotated[Path | None, option("Write the certificate, as JSON without text.")] = None,
     into: Annotated[Path | None, option("The new bundle: the engine with this certificate.", metavar="BUNDLE")] = None,
     corpora: CorpusOptions,

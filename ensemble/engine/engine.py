@@ -120,6 +120,13 @@ class Engine:
         smaller.subset_stackers = {n: stacker for n, stacker in self.subset_stackers.items() if {*n} < {*chosen}}
         return smaller
 
+    def lowered(self, factor: float) -> Engine:
+        """An engine that accepts more: all thresholds of its stackers are lowered to a share of what they were."""
+        engine = copy(self)
+        engine.stacker = self.stacker.lowered(factor)
+        engine.subset_stackers = {names: stacker.lowered(factor) for names, stacker in self.subset_stackers.items()}
+        return engine
+
     def with_options(
         self, options: EngineOptions | None = None, *, others: Mapping[str, Reads] | None = None, **changes: Any
     ) -> Engine:
