@@ -1,4 +1,4 @@
-"""`phistack train --max-leak`: thresholds are lowered until calibration notes show the bound; else nothing is written."""
+"""`phistack train --max-leak`: thresholds are lowered until calibration notes show the bound, or it is refused."""
 
 import re
 from dataclasses import replace
@@ -54,7 +54,9 @@ def test_the_default_of_the_engine_keeps_the_bound_with_the_lowered_thresholds(
     before, engine = load_bundle(as_it_is), load_bundle(tmp_path / "engine")
     assert engine.stacker.threshold_ == pytest.approx(lowered * before.stacker.threshold_)
     choices = [at["threshold"] for at in before.stacker.choices_.values()]
-    assert [at["threshold"] for at in engine.stacker.choices_.values()] == pytest.approx([lowered * at for at in choices])
+    assert [at["threshold"] for at in engine.stacker.choices_.values()] == pytest.approx(
+        [lowered * at for at in choices]
+    )
     leaks = Leaks(CALIBRATION, engine, Policy.named("tag"))
     left = [sum(one.share for one in summed(leaks.of(some))) for some in (engine, before)]
     assert left[0] <= left[1] and left[0] / len(summed(leaks.of(engine))) < 0.45
