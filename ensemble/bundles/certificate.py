@@ -29,6 +29,7 @@ from phistack.ensemble.bundles.files import (
 from phistack.ensemble.bundles.model_card import model_card
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import READ, EngineOptions
+from phistack.ensemble.evaluation.drift import Profile
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.writing import refuse_taken
 
@@ -71,6 +72,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     :param bounds: choice of recall -> `all` and `direct` identifiers -> bounds, from the safest choice on.
     :param max_leak: the bound that was wished for the mean share left; `None` for no wish.
     :param allowed: the choices of recall that keep it, all at once, with the confidence, from the safest on.
+    :param profiles: choice of recall -> what the notes are like, to compare those of a run.
     """
 
     schema: str = SCHEMA
@@ -85,6 +87,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     bounds: Mapping[str, Mapping[str, Bounds]]
     max_leak: float | None = None
     allowed: tuple[str, ...] = ()
+    profiles: Mapping[str, Profile] = {}
 
     def objection(self, bundle: Path, policy: Policy, options: EngineOptions) -> str:
         """Why it says nothing of a run, and what to do; empty if it does."""

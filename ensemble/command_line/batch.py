@@ -136,7 +136,7 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
-    from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
+    from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
     from phistack.ensemble.bundles.certificate import certificate_for
 
@@ -151,23 +151,23 @@ def deidentify(
     chosen = policy_from(
         policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
     )
-    certified = ""
-    if certificate is not None and (by_language or beside):
+    is_alone = not (by_language or beside)
+    if certificate is not None and not is_alone:
         raise SettingsError("a certificate is about one engine; name that one with --model")
-    if not (by_language or beside) and (speaks := certificate_for(path, chosen, use.options, certificate)):
-        certified = speaks.sentence(use.options.recall)
     settings = RunSettings(
         source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
-        review_lines=review_lines, certified=certified, jobs=jobs, cluster=cluster, restart=restart,
+        review_lines=review_lines, certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None, jobs=jobs, cluster=cluster, restart=restart,
     )  # fmt: skip
     tell_reliability(path)
-    if certified:
-        print(f"certificate: {certified}", file=sys.stderr)
+    if settings.certified:
+        print(f"certificate: {settings.certified}", file=sys.stderr)
     with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
     warn(notices(summary))
+    for difference in drifted(summary):
+        print(f"phistack: warning: {difference}", file=sys.stderr)
     say(done(summary, out))
     for step in next_steps(summary, out):
         say(f"next: {step}")

@@ -37,6 +37,7 @@ from phistack.ensemble.evaluation.bounds import (
     hoeffding_bentkus_upper,
     units_for_mean,
 )
+from phistack.ensemble.evaluation.drift import Summaries
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
 from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
 from phistack.ensemble.tools.progress import progress, stage
@@ -117,12 +118,17 @@ class Leaks:
         self._deidentifier = Deidentifier(policy, engine.label_set, engine.language, _NO_SECRET)
         self._wanted = [_identifiers(document, self._deidentifier) for document in gold.documents]
 
-    def of(self, engine: Engine) -> list[list[Left]]:
-        """What it leaves of the identifiers of each patient who has some."""
+    def of(self, engine: Engine, summaries: Summaries | None = None) -> list[list[Left]]:
+        """What it leaves of the identifiers of each patient who has some.
+
+        :param summaries: takes the facts of the notes.
+        """
         by_patient: dict[str, list[Left]] = {}
-        notes = zip(self._gold.documents, self._wanted, engine.annotate(self._gold.documents), strict=True)
-        for number, (note, spans, found) in enumerate(notes):
-            changed = {at for start, end in self._deidentifier.changed(found) for at in range(start, end)}
+        notes = zip(self._gold.documents, self._wanted, engine.read(self._gold.documents), strict=True)
+        for number, (note, spans, reading) in enumerate(notes):
+            if summaries is not None and not reading.objection:
+                summaries.add(note.group, engine.facts_of([note.text], reading.decisions))
+            changed = {at for start, end in self._deidentifier.changed(reading.annotated) for at in range(start, end)}
             for span in spans:
                 is_direct = kind_of(span.label, self._gold.label_set.name) in DIRECT
                 left = Left(number, is_direct, _share_left(note.text, span, changed))
@@ -196,9 +202,10 @@ def certify(
     engine = load_bundle(bundle)
     recalls = recalls or _recalls_of(engine)
     leaks, left = Leaks(gold, engine, policy), {}
+    summaries = {recall: Summaries() for recall in recalls}
     with progress("reading the notes", total=len(recalls)) as advance:
         for recall in recalls:
-            left[recall] = leaks.of(engine.with_options(recall=recall))
+            left[recall] = leaks.of(engine.with_options(recall=recall), summaries[recall])
             advance(recall)
     bounds = {
         recall: {
@@ -222,6 +229,7 @@ def certify(
         bounds=bounds,
         max_leak=max_leak,
         allowed=tuple(recalls[:n_allowed]),
+        profiles={recall: of_notes.profile for recall, of_notes in summaries.items()},
     )
 
 
