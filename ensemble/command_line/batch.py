@@ -158,7 +158,8 @@ def deidentify(
         source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
-        review_lines=review_lines, certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None, jobs=jobs, cluster=cluster, restart=restart,
+        review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
+        certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None,
     )  # fmt: skip
     tell_reliability(path)
     if settings.certified:
