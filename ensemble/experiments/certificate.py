@@ -12,7 +12,7 @@ are patients, as notes of one patient are not independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,12 +110,13 @@ class Leaks:
     """What an engine leaves of the identifiers of some notes under a policy.
 
     :param gold: notes with all identifiers marked, in any label set.
-    :param engine: says which labels there are.
+    :param by: the engine, or the notes as it annotates them: it says which labels there are.
     """
 
-    def __init__(self, gold: Corpus, engine: Engine, policy: Policy) -> None:
+    def __init__(self, gold: Corpus, by: Engine | Corpus, policy: Policy) -> None:
         self._gold = gold
-        self._deidentifier = Deidentifier(policy, engine.label_set, engine.language, _NO_SECRET)
+        language = by.language if isinstance(by, Engine) else by.label_set.language
+        self._deidentifier = Deidentifier(policy, by.label_set, language, _NO_SECRET)
         self._wanted = [_identifiers(document, self._deidentifier) for document in gold.documents]
 
     def of(self, engine: Engine, summaries: Summaries | None = None) -> list[list[Left]]:
@@ -123,12 +124,21 @@ class Leaks:
 
         :param summaries: takes the facts of the notes.
         """
+
+        def annotated() -> Iterator[Document]:
+            for reading in engine.read(self._gold.documents):
+                note = reading.document
+                if summaries is not None and not reading.objection:
+                    summaries.add(note.group, engine.facts_of([note.text], reading.decisions))
+                yield reading.annotated
+
+        return self.in_notes(annotated())
+
+    def in_notes(self, annotated: Iterable[Document]) -> list[list[Left]]:
+        """The same, of the notes in their order as they were annotated."""
         by_patient: dict[str, list[Left]] = {}
-        notes = zip(self._gold.documents, self._wanted, engine.read(self._gold.documents), strict=True)
-        for number, (note, spans, reading) in enumerate(notes):
-            if summaries is not None and not reading.objection:
-                summaries.add(note.group, engine.facts_of([note.text], reading.decisions))
-            changed = {at for start, end in self._deidentifier.changed(reading.annotated) for at in range(start, end)}
+        for number, (note, spans, found) in enumerate(zip(self._gold.documents, self._wanted, annotated, strict=True)):
+            changed = {at for start, end in self._deidentifier.changed(found) for at in range(start, end)}
             for span in spans:
                 is_direct = kind_of(span.label, self._gold.label_set.name) in DIRECT
                 left = Left(number, is_direct, _share_left(note.text, span, changed))
