@@ -51,7 +51,7 @@ def test_more_confidence_never_gives_a_lower_bound_and_all_bounds_are_shares(
     shares: list[float], upper: Callable[..., float]
 ) -> None:
     bounds = [upper(shares, confidence) for confidence in (0.5, 0.9, 0.95, 0.999)]
-    assert bounds == sorted(bounds) and 0 <= bounds[0] and bounds[-1] <= 1
+    assert bounds == sorted(bounds) and bounds[0] >= 0 and bounds[-1] <= 1
 
 
 @given(SHARES, st.floats(0.01, 0.99))

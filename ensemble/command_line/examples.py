@@ -67,6 +67,7 @@ phistack transfer ward-a ward-b ward-c --out transfer --pooled
 phistack tune notes --submodel crf --space space.toml --out tuning
 phistack tune notes --submodel crf --space trienes2020 --out t --trials 50
 phistack certify notes --model engine --policy safe-harbor
+phistack certify notes --second as-ann-marked-them --model engine
 phistack certify notes --model engine --max-leak 0.01 --into certified
 phistack frontier notes --model engine
 phistack frontier notes --model engine --out speed --repetitions 5
@@ -79,6 +80,7 @@ phistack audit clean.jsonl
 phistack audit clean.jsonl --key-file secret.key
 phistack sample clean --notes 50
 phistack sample clean.jsonl --notes 100 --list to-read.tsv
+phistack sample archive --to to-annotate --max-leak 0.01
 """.strip().splitlines():
     EXAMPLES.setdefault(_line.split()[1], []).append(_line)
 
