@@ -15,6 +15,8 @@ from phistack.ensemble.evaluation.bounds import (
     binomial_upper,
     certified,
     hoeffding_bentkus_upper,
+    refuted,
+    units_for_mean,
     units_needed,
 )
 
@@ -28,10 +30,47 @@ def test_without_a_leak_the_bound_is_that_of_the_number_of_units(units: int, bou
     assert units_needed(binomial_upper(0, units) + 1e-9) == units
 
 
+@pytest.mark.parametrize("bound", [0.3, 0.05, 0.005])
+def test_a_bound_of_a_mean_takes_some_more_units_than_one_of_a_share(bound: float) -> None:
+    units = units_for_mean(bound)
+    assert betting_upper([0.0] * units) <= bound < betting_upper([0.0] * (units - 1))
+    assert units_needed(bound) <= units < units_needed(bound) + 40
+
+
 @given(st.integers(0, 20), st.integers(1, 400))
 def test_the_binomial_bound_is_the_share_at_which_so_few_are_just_improbable(found: int, units: int) -> None:
     bound = binomial_upper(found, units)
     assert bound == 1 if found >= units else math.isclose(binom.cdf(found, units, bound), 0.05, rel_tol=1e-6)
+
+
+SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=60)
+
+
+@given(SHARES, st.sampled_from(OF_MEANS))
+def test_more_confidence_never_gives_a_lower_bound_and_all_bounds_are_shares(
+    shares: list[float], upper: Callable[..., float]
+) -> None:
+    bounds = [upper(shares, confidence) for confidence in (0.5, 0.9, 0.95, 0.999)]
+    assert bounds == sorted(bounds) and bounds[0] >= 0 and bounds[-1] <= 1
+
+
+@given(SHARES, st.floats(0.01, 0.99))
+def test_the_betting_bound_is_the_lowest_mean_that_is_refuted(shares: list[float], mean: float) -> None:
+    bound = betting_upper(shares)
+    assert refuted(shares, mean) == (mean >= bound) or math.isclose(mean, bound, abs_tol=1e-8)
+
+
+@given(st.permutations([0.0] * 20 + [0.2, 0.5, 1.0]), st.integers(0, 22))
+def test_a_unit_with_a_greater_share_never_lowers_the_hoeffding_bentkus_bound(shares: list[float], at: int) -> None:
+    more = [min(1.0, share + 0.3 * (number == at)) for number, share in enumerate(shares)]
+    assert hoeffding_bentkus_upper(more) >= hoeffding_bentkus_upper(shares) - 1e-8
+
+
+@given(st.integers(0, 60), st.integers(1, 200))
+def test_a_leak_more_raises_the_binomial_bound_and_a_unit_more_without_one_lowers_it(found: int, more: int) -> None:
+    units = found + more
+    assert binomial_upper(found, units) < binomial_upper(found + 1, units)
+    assert binomial_upper(found, units + 1) < binomial_upper(found, units)
 
 
 def drawn(rng: np.random.Generator, units: int) -> tuple[np.ndarray, float]:
@@ -80,6 +119,8 @@ def test_operating_points_are_tested_from_the_safest_until_one_fails() -> None:
     assert certified([safe, safe, unsafe, safe], 0.02) == 2
     assert certified([unsafe, safe], 0.02) == 0
     assert certified([safe], 0.001) == 0
+    asked = iter([safe, unsafe, safe])
+    assert certified(asked, 0.02) == 1 and list(asked) == [safe]
 
 
 def test_a_choice_among_operating_points_fails_in_at_most_one_of_twenty_draws() -> None:

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replaced
 
-from phistack.ensemble.bundles.certificate import read_certificate
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.certificate import certificate_for, certificates_of, read_certificate, with_certificate
+from phistack.ensemble.bundles.files import engine_digest
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.evaluation.bounds import betting_upper, binomial_upper
-from phistack.ensemble.experiments.certificate import PatientLeaks, bounds_of, certify, left_by_patient, summed
+from phistack.ensemble.experiments.certificate import Leaks, PatientLeaks, bounds_of, certify, summed
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, SettingsError
@@ -48,7 +52,7 @@ def note(id: str, text: str, *identifiers: tuple[str, str], patient: str = "") -
 
 def left(pattern: str, policy: str, *notes: Document, direct: bool = False) -> list[PatientLeaks]:
     engine: Any = _Finds(pattern)
-    return summed(left_by_patient(Corpus(notes, LABELS), engine, Policy.named(policy)), direct=direct)
+    return summed(Leaks(Corpus(notes, LABELS), engine, Policy.named(policy)).of(engine), direct=direct)
 
 
 def test_what_is_not_found_is_left_whole_and_what_is_found_in_part_by_its_letters() -> None:
@@ -97,8 +101,13 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def certificate(notes: Path) -> tuple[Path, str]:
     """The file that the command wrote, and what it said."""
     out = notes.with_name("certificate.json")
-    options = ("--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out)
-    done = subprocess.run([*PROGRAM, "certify", notes, *options], capture_output=True, text=True, check=True)
+    options = ("--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out, "--into")
+    done = subprocess.run(
+        [*PROGRAM, "certify", notes, *options, out.with_name("certified.zip")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return out, done.stdout
 
 
@@ -122,10 +131,50 @@ def test_a_run_repeats_its_certificate_on_the_terminal_in_the_summary_and_in_the
     options = ("--model", "english", "--policy", "safe-harbor", "--certificate", certificate[0])
     status, _, said = phistack("deidentify", tmp_path / "in", tmp_path / "out", *options)
     sentence = re.search(r"certificate: (with 95 % confidence at most \d.*)", said)
-    assert status == 0 and sentence is not None and "patients have one left whole" in sentence[1]
+    assert status == 0 and sentence is not None and "at most 30.00 % of a patient's identifiers" in sentence[1]
+    # Of a recall that was chosen, the other figures need not hold.
+    assert "one left whole" not in sentence[1]
     for name in ("summary.json", "audit.jsonl"):
         assert sentence[1] in (tmp_path / "out.run" / name).read_text()
     assert "Certificate: with 95 % confidence" in (tmp_path / "out.run" / "summary.html").read_text()
+
+
+def test_a_certified_bundle_has_its_certificate_in_its_card_and_repeats_it_in_each_run_of_that_policy(
+    certificate: tuple[Path, str], tmp_path: Path, phistack: Phistack
+) -> None:
+    certified = certificate[0].with_name("certified.zip")
+    [own] = certificates_of(certified)
+    assert own == read_certificate(certificate[0])
+    card = phistack("engines", certified)[1]
+    assert f"| safe-harbor | balanced | 0.95 | {own.bounds['balanced']['all'].share[1]:.4f}" in card
+    assert own.method in card and own.corpus in card
+    (tmp_path / "1.txt").write_text("Seen by Dr. Birchwood on 03/04/2021 for chest pain.")
+    run = ("deidentify", tmp_path / "1.txt", "--model", certified, "--policy")
+    said = phistack(*run, "safe-harbor", tmp_path / "out.txt")[2]
+    assert f"certificate: {own.sentence('balanced')}" in said
+    assert own.sentence("balanced") in (tmp_path / "out.txt.run" / "audit.jsonl").read_text()
+    assert load_bundle(certified).names == load_bundle(bundle_path("english")).names
+
+
+def test_a_bundle_has_one_certificate_for_each_policy(certificate: tuple[Path, str], tmp_path: Path) -> None:
+    certified, own = certificate[0].with_name("certified.zip"), read_certificate(certificate[0])
+    again, other = replaced(own, date="2000-01-01"), replaced(own, policy="0" * 64)
+    with_certificate(certified, other, tmp_path / "two")
+    with_certificate(tmp_path / "two", again, tmp_path / "three")
+    assert certificates_of(tmp_path / "three") == (other, again)
+    assert own.bundle == engine_digest(tmp_path / "three") == engine_digest(bundle_path("english"))
+    with pytest.raises(SettingsError, match="is already there"):
+        with_certificate(certified, own, tmp_path / "two")
+
+
+def test_a_run_that_the_engine_was_not_certified_for_is_told_why(
+    certificate: tuple[Path, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    certified, policy = certificate[0].with_name("certified.zip"), Policy.named("safe-harbor")
+    assert certificate_for(certified, policy, EngineOptions(recall="high")) is not None
+    assert certificate_for(bundle_path("english"), policy, EngineOptions()) is None and not caplog.records
+    assert certificate_for(certified, Policy.named("tag"), EngineOptions()) is None
+    assert "not for this run: the certificate is about another policy" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -162,7 +211,7 @@ def test_a_file_that_is_no_certificate_is_refused(content: str, tmp_path: Path) 
     [
         (
             ("--max-leak", "0.001"),
-            "patients cannot show that at most 0.10 % is left, even if nothing is; that takes 2,995",
+            "patients cannot show that at most 0.10 % is left, even if nothing is; that takes 3,067",
         ),
         (("--policy", "safe"), "no policy named safe"),
     ],

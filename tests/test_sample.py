@@ -1,9 +1,15 @@
 """`phistack sample`: notes to read, and the bound that reading them gives."""
 
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
-from phistack.ensemble.batch.sampling import draw
+from phistack.ensemble.batch.sampling import draw, draw_patients
+from phistack.ensemble.evaluation.bounds import units_for_mean
+from phistack.ensemble.synthesis import synthesize
+from phistack.features.documents import Document
+from phistack.features.formats import read_corpus, write_corpus
 from tests.fixture_types import Phistack
 
 
@@ -26,3 +32,41 @@ def test_notes_that_came_out_are_drawn(phistack: Phistack, tmp_path: Path) -> No
     assert (tmp_path / "read.tsv").read_text(encoding="utf-8").count("\n") == 5
     status, _, error = phistack("sample", tmp_path / "notes")
     assert status == 1 and "is not the output of a finished run" in error
+
+
+def test_notes_to_annotate_are_all_notes_of_patients_drawn_at_random(phistack: Phistack, tmp_path: Path) -> None:
+    corpus = synthesize(60, seed=5)
+    write_corpus(corpus, tmp_path / "notes", format="brat")
+    of_patient = Counter(document.group for document in corpus.documents)
+    command = ("sample", tmp_path / "notes", "--to")
+    status, said, error = phistack(*command, tmp_path / "drawn", "--max-leak", 0.2, "--confidence", 0.9)
+    assert status == 0, error
+    drawn = read_corpus(tmp_path / "drawn").documents
+    found = Counter(document.group for document in drawn)
+    assert len(found) == units_for_mean(0.2, 0.9) and found.items() <= of_patient.items()
+    assert not any(document.spans for document in drawn) and "are left on average, with 90% confidence" in said
+    assert phistack(*command, tmp_path / "ten", "--notes", 10, "--seed", 1)[0] == 0
+    ten = read_corpus(tmp_path / "ten").documents
+    assert 10 <= len(ten) < 10 + max(of_patient.values()) and {d.group for d in ten} != {*found}
+    text = "".join(f'{{"id": "n{n}", "text": "Well.", "group": "p{n % 3}"}}\n' for n in range(9))
+    (tmp_path / "n.jsonl").write_text(text)
+    for_file = ("sample", tmp_path / "n.jsonl", "--notes", 4, "--to")
+    assert "give --to a file .jsonl" in phistack(*for_file, tmp_path / "x")[2]
+    assert phistack(*for_file, tmp_path / "some.jsonl")[0] == 0
+    assert len({document.group for document in read_corpus(tmp_path / "some.jsonl").documents}) == 2
+    for option, reported in (
+        (("--to", tmp_path / "x", "--max-leak", 0.01), "patients to draw from, and 308 are wanted"),
+        (("--to", tmp_path / "x", "--notes", 61), "there are 60 notes to draw from, and 61 are wanted"),
+        (("--max-leak", 0.01), "name a folder for them with --to"),
+        (("--to", tmp_path / "ten"), "is already there"),
+    ):
+        status, _, error = phistack("sample", tmp_path / "notes", *option)
+        assert status == 1 and reported in error and not (tmp_path / "x").exists()
+
+
+def test_every_patient_has_the_same_chance_to_be_drawn() -> None:
+    documents = [Document(f"{patient}-{n}", "Well.") for patient in range(5) for n in range(patient + 1)]
+    documents = [replace(document, group=document.id.partition("-")[0]) for document in documents]
+    drawn = Counter(d.group for seed in range(300) for d in draw_patients(documents, patients=2, seed=seed))
+    chances = [drawn[str(patient)] / (patient + 1) / 300 for patient in range(5)]
+    assert all(0.3 < chance < 0.5 for chance in chances)

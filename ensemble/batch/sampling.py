@@ -1,17 +1,20 @@
-"""Notes of a finished run for a person to read.
+"""Notes for a person: those of a finished run to read, and notes to annotate for a certificate.
 
-drawn = draw(Path("clean"), 50, seed=0)          Drawn(notes=1234, sample=("17", ...))
+drawn = draw(Path("clean"), 50, seed=0)                    Drawn(notes=1234, sample=("17", ...))
+draw_patients(corpus.documents, patients=308, seed=0)      all notes of so many patients
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 from phistack.ensemble.batch.reports.audit import AUDIT
+from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 
 
@@ -33,6 +36,28 @@ def draw(target: Path, size: int, seed: int = 0) -> Drawn:
         raise CorpusError(f"no note of {target} came out, so there is none to read")
     chosen = random.Random(seed).sample(range(len(notes)), min(size, len(notes)))
     return Drawn(len(notes), tuple(notes[number] for number in sorted(chosen)))
+
+
+def draw_patients(
+    documents: Sequence[Document], *, patients: int | None = None, notes: int | None = None, seed: int = 0
+) -> list[Document]:
+    """Draw patients at random, each with the same chance, with all their notes and without any spans.
+
+    :param patients: how many; or as many as have `notes` notes together.
+    :raises CorpusError: if there are not so many.
+    """
+    by_patient: dict[str, list[Document]] = {}
+    for document in documents:
+        by_patient.setdefault(document.group, []).append(document)
+    there = len(by_patient) if patients else len(documents)
+    if (wanted := patients or notes or 0) > there:
+        what = "patients" if patients else "notes"
+        raise CorpusError(f"there are {there:,} {what} to draw from, and {wanted:,} are wanted; give notes of more")
+    names = list(by_patient)
+    random.Random(seed).shuffle(names)
+    counts = accumulate(1 if patients else len(by_patient[name]) for name in names)
+    chosen = {*names[: 1 + sum(count < wanted for count in counts)]}
+    return [document.with_spans(()) for document in documents if document.group in chosen]
 
 
 def _notes(target: Path) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from phistack.ensemble.batch.rows import TABLES, FormatSettings, text_digest
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.certificate import Certificate
 from phistack.ensemble.deidentification import Policy, read_key
 from phistack.ensemble.deidentification.keyed_choices import key_check, written_key
 from phistack.ensemble.engine import Engine, EngineOptions
@@ -51,7 +52,7 @@ class RunSettings:
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
     :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
-    :param certified: what a certificate says of the run.
+    :param certificate: what the run is certified by, if it is.
     :param review_lines: whether the review list shows the line of each word.
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
@@ -76,7 +77,7 @@ class RunSettings:
     timeout: float = 60.0
     second_pass: bool = True
     hide_ids: bool = False
-    certified: str = field(default="", kw_only=True)
+    certificate: Certificate | None = field(default=None, kw_only=True)
     review_lines: bool = field(default=False, kw_only=True)
     jobs: int = 1
     cluster: str = ""
@@ -103,6 +104,11 @@ class RunSettings:
     def reports(self) -> Path:
         """The folder with audit log, summary, quarantine and review list of the finished run."""
         return self.target.with_name(self.target.name + ".run")
+
+    @property
+    def certified(self) -> str:
+        """What its certificate says of the run; empty without one."""
+        return self.certificate.sentence(self.options.recall) if self.certificate else ""
 
     def fingerprint(self, form: str, model_digest: str) -> dict[str, Any]:
         """Everything that decides the output besides the input, JSON-ready."""

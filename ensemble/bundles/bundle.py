@@ -2,6 +2,7 @@
 
     manifest.json         protocol, kinds, versions, SHA-256 of every other file, figures, what it was trained on
     MODEL_CARD.md         the same for people
+    certificates.json     at most how much it leaves, where it was certified
     calibration.svg       reliability diagrams of submodels and stack, out of fold
     settings.toml         how it was trained; `train --config BUNDLE` reads it
     label_set.json        labels, categories, HIPAA membership
@@ -31,7 +32,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from phistack.ensemble.bundles.files import MANIFEST, PROTOCOL, SETTINGS, file_hash, read_bundle, read_label_set
+from phistack.ensemble.bundles.files import CARD, MANIFEST, PROTOCOL, SETTINGS, file_hash, read_bundle, read_label_set
 from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.cascade import Cascade
@@ -90,14 +91,21 @@ def save_bundle(
     from phistack.ensemble.evaluation.calibration import calibration_picture
 
     manifest = _manifest(engine, trained_on, figures)
-    contents = {"self_test.json": _json(self_test), "MODEL_CARD.md": model_card(manifest, settings).encode()}
+    contents = {"self_test.json": _json(self_test), CARD: model_card(manifest, settings).encode()}
     if settings:
         contents[SETTINGS] = settings.encode()
     if "calibration" in figures:
         contents[CALIBRATION_PICTURE] = calibration_picture(figures["calibration"]).encode()
     parts = SavedFiles.written_by(partial(_write_parts, engine, models))
-    contents |= {name: parts.read(name) for name in parts.names}
-    manifest["files"] = {name: file_hash(data) for name, data in sorted(contents.items())}
+    write_files(path, manifest, contents | {name: parts.read(name) for name in parts.names})
+
+
+def write_files(path: Path, manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> None:
+    """Write the files of a bundle, and its manifest with their hashes.
+
+    :param path: a new folder or `.zip` file.
+    """
+    manifest = {**manifest, "files": {name: file_hash(data) for name, data in sorted(contents.items())}}
     files = SavedFiles({**contents, MANIFEST: _json(manifest)})
     if path.suffix == ".zip":
         with new_file(path) as part, zipfile.ZipFile(part, "w") as archive:

@@ -43,6 +43,7 @@ _OLDEST_READ = 1
 
 MANIFEST = "manifest.json"
 SETTINGS = "settings.toml"
+CARD, CERTIFICATES = "MODEL_CARD.md", "certificates.json"
 _LABELS = "label_set.json"
 _LANGUAGE_GATE = "language_gate/language_gate.json"
 _LARGEST_MANIFEST = 2**24
@@ -100,6 +101,16 @@ def manifest_digest(path: Path) -> str:
         return file_hash(_manifest_bytes(entries, path))
 
 
+def engine_digest(path: Path) -> str:
+    """SHA-256 of a bundle's manifest without its certificates and its card: that of the engine they are about.
+
+    :raises BundleError: if there is no manifest, or it is incomplete.
+    """
+    manifest = read_manifest(path)
+    files = {name: digest for name, digest in manifest["files"].items() if name not in (CARD, CERTIFICATES)}
+    return file_hash(msgspec.json.encode({**manifest, "files": files}, order="sorted"))
+
+
 def read_bundle(path: Path | SavedFiles) -> tuple[dict[str, Any], SavedFiles]:
     """The manifest and all files of a bundle, the manifest's too.
 
@@ -152,7 +163,13 @@ def bundle_settings(path: Path) -> str:
     """The settings that a bundle was trained with, as TOML; :raises BundleError: if it has none or cannot be read."""
     if SETTINGS not in read_manifest(path)["files"]:
         raise BundleError(f"the bundle {path} was made before bundles kept their settings; name a file of settings")
-    return _one_file(path, SETTINGS).read(SETTINGS).decode("utf-8")
+    return _one_file(path, SETTINGS).text(SETTINGS)
+
+
+def bundle_certificates(path: Path) -> bytes:
+    """The certificates in a bundle, as JSON; an empty list if it has none. :raises BundleError: if it is damaged."""
+    has_some = CERTIFICATES in read_manifest(path)["files"]
+    return _one_file(path, CERTIFICATES).read(CERTIFICATES) if has_some else b"[]"
 
 
 def read_label_set(files: SavedFiles) -> LabelSet:

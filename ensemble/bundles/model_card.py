@@ -110,15 +110,17 @@ def _warning(documents: int | None, found: _Found) -> str:
     return f"this engine {' and '.join(reasons)}: a person must check its output" if reasons else ""
 
 
-def model_card(manifest: Mapping[str, Any], settings: str = "") -> str:
+def model_card(manifest: Mapping[str, Any], settings: str = "", certificates: Sequence[Any] = ()) -> str:
     """The card, as Markdown.
 
     :param manifest: of the bundle.
     :param settings: of the training, as TOML; empty if unknown.
+    :param certificates: each a `Certificate`.
     """
     card = template("phistack.ensemble.bundles", "model_card.md").render(
         manifest=manifest, figures=manifest["figures"], reliability=reliability_of(manifest), furthest=_furthest,
         picture=CALIBRATION_PICTURE, settings=_LONG_LIST.sub("", settings),
+        certificates=certificates,
     )  # fmt: skip
     return card.rstrip("\n") + "\n"
 

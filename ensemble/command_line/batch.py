@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from phistack.ensemble.command_line import options
-from phistack.ensemble.command_line.groups import EngineUseOptions
+from phistack.ensemble.command_line.groups import EngineUseOptions, ReadingOptions
 from phistack.ensemble.command_line.options import FORMATS, argument, one_of, option
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.files import file_named, read_toml
 from phistack.features.shown import explained, shown_id
-from phistack.features.writing import new_file
+from phistack.features.writing import new_file, refuse_taken
 
 _TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substitute"}
 """Table of the file -> the option NAME=VALUE that each of its entries is."""
@@ -123,7 +123,7 @@ def deidentify(
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
     certificate: Annotated[
-        Path | None, option("What phistack certify wrote for this engine and policy; the summary repeats it.")
+        Path | None, option("What phistack certify wrote for this engine and policy, if the engine itself has none.")
     ] = None,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
     review_lines: Annotated[
@@ -136,9 +136,9 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
-    from phistack.ensemble.batch.reports.shown_summary import done, held_back, next_steps
+    from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
-    from phistack.ensemble.bundles.certificate import read_certificate
+    from phistack.ensemble.bundles.certificate import certificate_for
 
     if "-" in (str(source), str(out)):
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
@@ -151,23 +151,24 @@ def deidentify(
     chosen = policy_from(
         policy, merged(context, "strategy", strategy), merged(context, "substitute", substitute), present_year
     )
-    certified = ""
-    if certificate is not None:
-        if by_language or beside:
-            raise SettingsError("a certificate is about one engine; name that one with --model")
-        certified = read_certificate(certificate).sentence(path, chosen, use.options)
+    is_alone = not (by_language or beside)
+    if certificate is not None and not is_alone:
+        raise SettingsError("a certificate is about one engine; name that one with --model")
     settings = RunSettings(
         source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
         known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
-        review_lines=review_lines, certified=certified, jobs=jobs, cluster=cluster, restart=restart,
+        review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
+        certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None,
     )  # fmt: skip
     tell_reliability(path)
-    if certified:
-        print(f"certificate: {certified}", file=sys.stderr)
+    if settings.certified:
+        print(f"certificate: {settings.certified}", file=sys.stderr)
     with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
     warn(notices(summary))
+    for difference in drifted(summary):
+        print(f"phistack: warning: {difference}", file=sys.stderr)
     say(done(summary, out))
     for step in next_steps(summary, out):
         say(f"next: {step}")
@@ -209,12 +210,26 @@ def attack(
 
 
 def sample(
-    out: Annotated[Path, argument("OUT", "The output of a finished run.")],
-    notes: Annotated[int, option("How many notes to read.", min=1)] = 50,
+    out: Annotated[Path, argument("OUT", "The output of a finished run; with --to, notes to draw from.")],
+    *,
+    notes: Annotated[int, option("How many notes to read, or to annotate at least.", min=1)] = 50,
     seed: Annotated[int, option("Another seed draws other notes.")] = 0,
     list_to: Annotated[Path | None, option("File for the ids and places in full, tab-separated.", "--list")] = None,
+    to: Annotated[
+        Path | None, option("A new folder (brat) or file .jsonl for all notes of patients drawn to be annotated.")
+    ] = None,
+    max_leak: Annotated[
+        float | None, option("With --to: draw as many patients as this bound takes, if nothing is left.", min=0.0001)
+    ] = None,
+    confidence: options.ConfidenceOption = 0.95,
+    reading: ReadingOptions,
 ) -> None:
-    """Draw notes of a run to read against the originals, and say what reading them shows."""
+    """Draw notes of a run to read, or notes to annotate for a certificate, and say what that shows."""
+    if to is not None:
+        _draw_to_annotate(out, to, notes, seed, max_leak, confidence, reading)
+        return
+    if max_leak is not None:
+        raise SettingsError("--max-leak is for notes to annotate; name a folder for them with --to")
     from phistack.ensemble.batch.sampling import draw
     from phistack.ensemble.evaluation.bounds import CONFIDENCE, binomial_upper
     from phistack.ensemble.evaluation.tables import percent
@@ -233,4 +248,32 @@ def sample(
         f"\nThese are {n_read:,} of the {drawn.notes:,} notes that came out{where}. Read each beside its original, and "
         f"count those with an identifier left. If none has one, at most {bounds[0]} % of all notes have one, with "
         f"{CONFIDENCE:.0%} confidence{more}."
+    )
+
+
+def _draw_to_annotate(
+    source: Path, to: Path, notes: int, seed: int, max_leak: float | None, confidence: float, reading: ReadingOptions
+) -> None:
+    from phistack.ensemble.batch.sampling import draw_patients
+    from phistack.ensemble.evaluation.bounds import betting_upper, units_for_mean
+    from phistack.ensemble.evaluation.tables import percent
+    from phistack.features.documents import patient_of
+    from phistack.features.formats import write_corpus
+
+    refuse_taken(to)
+    there = reading.reader.read(source, accept_unknown_labels=True)
+    wanted = {"patients": units_for_mean(max_leak, confidence)} if max_leak else {"notes": notes}
+    drawn = draw_patients(there.documents, **wanted, seed=seed)
+    in_file = to.suffix == ".jsonl"
+    if not in_file and any(document.group != patient_of(document.id) for document in drawn):
+        raise SettingsError(
+            "a folder cannot keep who the patient of each note is, as the ids do not say so; give --to a file .jsonl"
+        )
+    write_corpus(replace(there, documents=tuple(drawn)), to, format="jsonl" if in_file else "brat")
+    n, n_all = (len({document.group for document in documents}) for documents in (drawn, there.documents))
+    best = betting_upper([0.0] * n, confidence)
+    say(
+        f"{to} has all {len(drawn):,} notes of {n:,} of the {n_all:,} patients, drawn at random. Annotate them, and "
+        f"certify an engine on them. If it leaves nothing there, at most {percent(best)} % of a patient's identifiers "
+        f"are left on average, with {confidence:.0%} confidence; if it leaves something, the bound takes more patients."
     )

@@ -54,6 +54,12 @@ def train(
     add: Annotated[
         Path | None, option("More annotated notes to learn from; no fold, stacker or score has them.")
     ] = None,
+    max_leak: options.MaxLeakOption = None,
+    calibration: Annotated[
+        Path | None, option("Annotated notes of other patients, which show that --max-leak is kept.")
+    ] = None,
+    confidence: options.ConfidenceOption = 0.95,
+    policy: options.PolicyOption = "tag",
     seeds: options.SeedsOption = 1,
     details: Annotated[
         bool, option("Show means over folds, other choosers, calibration and labels too.", "--details")
@@ -63,14 +69,23 @@ def train(
 ) -> None:
     """Train all submodels and the stacker, and write a bundle."""
     with stage("reading the notes"):
+        from phistack.ensemble.batch.settings import policy_from
+        from phistack.ensemble.bundles.certificate import certificates_of
+        from phistack.ensemble.bundles.files import read_manifest
+        from phistack.ensemble.experiments.certificate import Wish
         from phistack.ensemble.tasks.training import beside_shipped, train_with_report
 
         notes = training.read(corpus)
         more = training.read(add, notes.label_set) if add else None
+        wish = None
+        if (max_leak is None) != (calibration is None):
+            raise SettingsError("give --max-leak and --calibration together: the bound, and the notes that show it")
+        if max_leak is not None and calibration is not None:
+            wish = Wish(training.read(calibration), policy_from(policy), max_leak, confidence)
     say_remarks(notes)
     done, report = train_with_report(
         notes, model, training.settings(notes), jobs=training.jobs, cache=training.cache, budget=budget, added=more,
-        seeds=seeds, resampling=chance.resampling(),
+        seeds=seeds, wish=wish, resampling=chance.resampling(),
     )  # fmt: skip
     warn(done.warnings)
     print_tables([report.summary(), *(report.details() if details else [])])
@@ -81,6 +96,10 @@ def train(
     if report.weak:
         say(report.weak)
     say(f"The engine of {', '.join(done.engine.names)} is in {model}. {report.choosers.sentence}")
+    for certificate in certificates_of(model):
+        lowered = read_manifest(model)["figures"]["thresholds lowered to"]
+        say(f"With the thresholds at {lowered:g} of what these figures are for, and --policy {policy},")
+        say(f"{certificate.sentence('balanced')}.")
     if advice := beside_shipped(done, notes, model):
         say(advice)
     say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on notes that it does not know")

@@ -37,6 +37,7 @@ phistack engines --json engines.json
 phistack train notes --model engine --jobs 4
 phistack train notes --model quick --submodels regex,tbed,crf --folds 3
 phistack train ours --model engine --add theirs
+phistack train ours --model engine --max-leak 0.01 --calibration held-out
 phistack annotate notes found
 phistack annotate new-notes annotated --model engine --to brat
 phistack annotate notes.csv found.csv --model engine --text-column body
@@ -68,7 +69,8 @@ phistack transfer ward-a ward-b ward-c --out transfer --pooled
 phistack tune notes --submodel crf --space space.toml --out tuning
 phistack tune notes --submodel crf --space trienes2020 --out t --trials 50
 phistack certify notes --model engine --policy safe-harbor
-phistack certify notes --model engine --max-leak 0.01 --out certificate.json
+phistack certify notes --second as-ann-marked-them --model engine
+phistack certify notes --model engine --max-leak 0.01 --into certified
 phistack frontier notes --model engine
 phistack frontier notes --model engine --out speed --repetitions 5
 phistack deidentify notes clean
@@ -82,6 +84,7 @@ phistack attack clean
 phistack attack clean.jsonl --text --jobs 4
 phistack sample clean --notes 50
 phistack sample clean.jsonl --notes 100 --list to-read.tsv
+phistack sample archive --to to-annotate --max-leak 0.01
 """.strip().splitlines():
     EXAMPLES.setdefault(_line.split()[1], []).append(_line)
 

@@ -125,6 +125,11 @@ AnnotatedFormatOption = Annotated[
 ]  # fmt: skip
 LanguageOption = Annotated[str, option("ISO 639-1 code; default: recognised.", "--language")]
 PolicyOption = Annotated[str, option(f"A TOML file, or {one_of(POLICIES)}.", "--policy", names=POLICIES)]
+MaxLeakOption = Annotated[
+    float | None,
+    option("Keep the mean share left of a patient's identifiers below this, as notes show it.", min=0.0001, max=1),
+]
+ConfidenceOption = Annotated[float, option("Of each bound.", min=0.5, max=0.9999)]
 StrategyOption = Annotated[
     list[str] | None,
     option(

@@ -157,28 +157,40 @@ def certify(
     model: options.ModelOption,
     *,
     policy: options.PolicyOption = "tag",
-    max_leak: Annotated[
-        float | None,
-        option("Choose the recall that keeps the mean share left of a patient's identifiers below this.", min=0, max=1),
-    ] = None,
-    confidence: Annotated[float, option("Of each bound.", min=0.5, max=0.9999)] = 0.95,
+    max_leak: options.MaxLeakOption = None,
+    confidence: options.ConfidenceOption = 0.95,
     out: Annotated[Path | None, option("Write the certificate, as JSON without text.")] = None,
+    second: Annotated[
+        Path | None, option("GOLD as a second person annotated it; what either marked is an identifier.")
+    ] = None,
+    into: Annotated[Path | None, option("The new bundle: the engine with this certificate.", metavar="BUNDLE")] = None,
     corpora: CorpusOptions,
 ) -> None:
     """Say at most how much an engine and a policy leave, with confidence, from annotated notes that it never saw."""
     import msgspec
 
     from phistack.ensemble.batch.settings import policy_from
+    from phistack.ensemble.bundles.bundle import load_bundle
+    from phistack.ensemble.bundles.certificate import with_certificate
+    from phistack.ensemble.experiments.annotators import by_annotator, either
     from phistack.ensemble.experiments.certificate import certify, sentences_of, tables_of
 
-    refuse_taken(*filter(None, (out,)))
-    notes = corpora.read(gold)
-    say_remarks(notes)
+    refuse_taken(*filter(None, (out, into)))
+    annotations = dict(zip(names_of([gold, second]), _read(corpora, [gold, second]), strict=True)) if second else {}
+    notes = either(*annotations.values()) if annotations else corpora.read(gold)
+    if not annotations:
+        say_remarks(notes)
     certificate = certify(notes, model, policy_from(policy), max_leak=max_leak, confidence=confidence)
     write_figures(out, msgspec.to_builtins(certificate))
+    if into is not None:
+        with_certificate(model, certificate, into)
     print_tables(tables_of(certificate))
+    if annotations:
+        print_tables([by_annotator(annotations, load_bundle(model), policy_from(policy), confidence)])
     for sentence in sentences_of(certificate):
         say(sentence)
+    if into is not None:
+        say(f"the engine with this certificate is in {into}; phistack deidentify --model {into} repeats it")
 
 
 def frontier(

@@ -35,6 +35,7 @@ from phistack.submodels.base import Candidate, Submodel
 
 if TYPE_CHECKING:
     from phistack.ensemble.engine.doubt import SafeText
+    from phistack.ensemble.evaluation.drift import NoteFacts
     from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 
 _CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
@@ -120,6 +121,13 @@ class Engine:
         smaller.subset_stackers = {n: stacker for n, stacker in self.subset_stackers.items() if {*n} < {*chosen}}
         return smaller
 
+    def lowered(self, factor: float) -> Engine:
+        """An engine that accepts more: all thresholds of its stackers are lowered to a share of what they were."""
+        engine = copy(self)
+        engine.stacker = self.stacker.lowered(factor)
+        engine.subset_stackers = {names: stacker.lowered(factor) for names, stacker in self.subset_stackers.items()}
+        return engine
+
     def with_options(
         self, options: EngineOptions | None = None, *, others: Mapping[str, Reads] | None = None, **changes: Any
     ) -> Engine:
@@ -156,6 +164,16 @@ class Engine:
 
         words = self.stacker.counts.never_names() if self.stacker.counts else ()
         return SafeText.of((*self.language_gate.languages, *self.others), words)
+
+    def facts_of(self, texts: Sequence[str], decisions: Iterable[Decision]) -> NoteFacts:
+        """What a note is like, for the drift check of a certificate.
+
+        :param texts: its parts.
+        """
+        from phistack.ensemble.evaluation.drift import facts_of
+
+        known = self.stacker.counts.seen if self.stacker.counts else ()
+        return facts_of(texts, [d.probability for d in decisions], known, self.language_gate.languages)
 
     @property
     def record_search(self) -> RecordSearch:

@@ -2,6 +2,7 @@
 
     binomial_upper(0, 250)              0.0119: at most 1.19 % of patients, if of 250 none has a leak
     units_needed(0.005)                 598 units without a leak, for a bound of 0.5 %
+    units_for_mean(0.005)               or for a bound of 0.5 % on a mean of shares
     betting_upper([0.0, 0.1, ...])      of the mean of shares
     certified([[...], [...]], 0.01)     how many operating points, from the safest on, have a mean of at most 0.01
 
@@ -13,7 +14,9 @@ bound, which adapts to the variance; the others are for comparison, as the lowes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 import numpy as np
 from scipy.stats import beta, binom
@@ -24,6 +27,7 @@ CONFIDENCE = 0.95
 _ORDER = 0
 """Seed of the order in which the betting bound reads the units; fixed before any is seen."""
 _STEPS = 30
+_MOST_UNITS = 1_000_000
 
 
 def binomial_upper(found: int, units: int, confidence: float = CONFIDENCE) -> float:
@@ -37,6 +41,16 @@ def binomial_upper(found: int, units: int, confidence: float = CONFIDENCE) -> fl
 def units_needed(bound: float, confidence: float = CONFIDENCE) -> int:
     """The number of units, all without a leak, that gives a binomial bound."""
     return math.ceil(math.log(1 - confidence) / math.log1p(-bound))
+
+
+def units_for_mean(bound: float, confidence: float = CONFIDENCE) -> int:
+    """The number of units, all with a share of 0, that gives a betting bound of a mean."""
+    return bisect_left(range(_MOST_UNITS), True, key=lambda n: n > 0 and refuted([0.0] * n, bound, confidence))
+
+
+def refuted(shares: Sequence[float], mean: float, confidence: float = CONFIDENCE) -> bool:
+    """Whether a true mean of `mean` or more is refuted by betting against it."""
+    return _betting_p(shares, mean) <= 1 - confidence
 
 
 def betting_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
@@ -63,16 +77,16 @@ def bernstein_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> 
     return min(1.0, float(np.mean(shares)) + math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1)))
 
 
-def certified(points: Sequence[Sequence[float]], bound: float, confidence: float = CONFIDENCE) -> int:
+def certified(points: Iterable[Sequence[float]], bound: float, confidence: float = CONFIDENCE) -> int:
     """How many operating points have a mean of at most `bound`: learn then test (Angelopoulos 2021).
 
     They are tested in their order, each at the full confidence, until one fails (fixed-sequence testing), so that all
     that pass hold together, and any of them may be chosen.
 
-    :param points: the shares of the units at each point, from the safest to the least safe.
+    :param points: the shares of the units at each point, from the safest to the least safe; none after the first that
+        fails is asked for.
     """
-    passed = (_betting_p(shares, bound) <= 1 - confidence for shares in points)
-    return next((n for n, is_passed in enumerate(passed) if not is_passed), len(points))
+    return sum(1 for _ in takewhile(lambda shares: refuted(shares, bound, confidence), points))
 
 
 def _betting_p(shares: Sequence[float], mean: float) -> float:

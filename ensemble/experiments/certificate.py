@@ -1,8 +1,9 @@
 """At most how much an engine and a policy leave in notes like these: bounds by patient, from annotated notes.
 
-    patients = summed(left_by_patient(gold, engine, policy))     [PatientLeaks(left=(0.0, 0.4), notes=(True,)), ...]
+    patients = summed(Leaks(gold, engine, policy).of(engine))   [PatientLeaks(left=(0.0, 0.4), notes=(True,)), ...]
     bounds_of(patients)                                          Bounds(patients=250, share=(0.002, 0.004), ...)
     certify(gold, bundle, policy, max_leak=0.01)                 the certificate, with the recall that keeps it
+    Wish(gold, policy, 0.01).share_of_thresholds(engine)         0.4: with thresholds so much lower it keeps it
 
 An identifier is a span of the gold notes that the policy changes, or whose label the engine does not have. What is left
 of it is the share of its letters and digits that can still be read; what no submodel proposed is left whole. The units
@@ -11,15 +12,18 @@ are patients, as notes of one patient are not independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
+from scipy.stats import binom
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.certificate import Bounds, Certificate
-from phistack.ensemble.bundles.files import manifest_digest, read_manifest
+from phistack.ensemble.bundles.files import engine_digest, read_manifest
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.engine import Engine
@@ -31,12 +35,13 @@ from phistack.ensemble.evaluation.bounds import (
     binomial_upper,
     certified,
     hoeffding_bentkus_upper,
-    units_needed,
+    units_for_mean,
 )
+from phistack.ensemble.evaluation.drift import Summaries
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
-from phistack.ensemble.stacking.thresholds import BALANCED
-from phistack.ensemble.tools.progress import progress
-from phistack.ensemble.training.fit_tasks import corpus_digest
+from phistack.ensemble.stacking.thresholds import BALANCED, CHOICES
+from phistack.ensemble.tools.progress import progress, stage
+from phistack.ensemble.training.fit_tasks import corpus_digest, fingerprints
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError
 
@@ -53,6 +58,13 @@ _NOTE = (
     "letter or digit of one left. One left whole: patients with all of one left. Notes: the mean share of a patient's "
     "notes with any left. Each figure holds by itself; to choose a row, use --max-leak."
 )
+
+
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+"""Of the thresholds of an engine: the operating points of `Wish.keeps`, from the safest on."""
+
+_BY_CHANCE = 1e-6
+"""So improbable is it that as many calibration notes have the fingerprint of a training note and none is one."""
 
 
 class Left(NamedTuple):
@@ -94,23 +106,44 @@ class PatientLeaks:
         return 1.0 in self.left
 
 
-def left_by_patient(gold: Corpus, engine: Engine, policy: Policy) -> list[list[Left]]:
-    """What an engine and a policy leave of the identifiers of each patient who has some.
+class Leaks:
+    """What an engine leaves of the identifiers of some notes under a policy.
 
     :param gold: notes with all identifiers marked, in any label set.
+    :param by: the engine, or the notes as it annotates them: it says which labels there are.
     """
-    deidentifier = Deidentifier(policy, engine.label_set, engine.language, _NO_SECRET)
-    wanted = [_identifiers(document, deidentifier) for document in gold.documents]
-    by_patient: dict[str, list[Left]] = {}
-    for number, (note, spans, found) in enumerate(
-        zip(gold.documents, wanted, engine.annotate(gold.documents), strict=True)
-    ):
-        changed = {at for start, end in deidentifier.changed(found) for at in range(start, end)}
-        for span in spans:
-            is_direct = kind_of(span.label, gold.label_set.name) in DIRECT
-            left = Left(number, is_direct, _share_left(note.text, span, changed))
-            by_patient.setdefault(note.group, []).append(left)
-    return [*by_patient.values()]
+
+    def __init__(self, gold: Corpus, by: Engine | Corpus, policy: Policy) -> None:
+        self._gold = gold
+        language = by.language if isinstance(by, Engine) else by.label_set.language
+        self._deidentifier = Deidentifier(policy, by.label_set, language, _NO_SECRET)
+        self._wanted = [_identifiers(document, self._deidentifier) for document in gold.documents]
+
+    def of(self, engine: Engine, summaries: Summaries | None = None) -> list[list[Left]]:
+        """What it leaves of the identifiers of each patient who has some.
+
+        :param summaries: takes the facts of the notes.
+        """
+
+        def annotated() -> Iterator[Document]:
+            for reading in engine.read(self._gold.documents):
+                note = reading.document
+                if summaries is not None and not reading.objection:
+                    summaries.add(note.group, engine.facts_of([note.text], reading.decisions))
+                yield reading.annotated
+
+        return self.in_notes(annotated())
+
+    def in_notes(self, annotated: Iterable[Document]) -> list[list[Left]]:
+        """The same, of the notes in their order as they were annotated."""
+        by_patient: dict[str, list[Left]] = {}
+        for number, (note, spans, found) in enumerate(zip(self._gold.documents, self._wanted, annotated, strict=True)):
+            changed = {at for start, end in self._deidentifier.changed(found) for at in range(start, end)}
+            for span in spans:
+                is_direct = kind_of(span.label, self._gold.label_set.name) in DIRECT
+                left = Left(number, is_direct, _share_left(note.text, span, changed))
+                by_patient.setdefault(note.group, []).append(left)
+        return [*by_patient.values()]
 
 
 def summed(patients: Iterable[Sequence[Left]], *, direct: bool = False) -> list[PatientLeaks]:
@@ -173,26 +206,22 @@ def certify(
         patients cannot show `max_leak`, however little is left.
     """
     digest = corpus_digest(gold.documents)
-    if digest in map(str, read_manifest(bundle)["trained_on"].values()):
-        raise EvaluationError("the engine learned from these notes; certify it on notes of other patients")
-    n = len({document.group for document in gold.documents if document.spans})
-    if max_leak is not None and binomial_upper(0, n, confidence) > max_leak:
-        raise EvaluationError(
-            f"{n} patients cannot show that at most {percent(max_leak)} % is left, even if nothing is; that takes "
-            f"{units_needed(max_leak, confidence):,} patients or more"
-        )
+    _refuse_learned(gold, read_manifest(bundle)["trained_on"])
+    if max_leak is not None:
+        _refuse_impossible(gold, max_leak, confidence)
     engine = load_bundle(bundle)
-    recalls = recalls or (RECALLS if engine.stacker.choices_ else (BALANCED,))
-    left = {}
+    recalls = recalls or _recalls_of(engine)
+    leaks, left = Leaks(gold, engine, policy), {}
+    summaries = {recall: Summaries() for recall in recalls}
     with progress("reading the notes", total=len(recalls)) as advance:
         for recall in recalls:
-            left[recall] = left_by_patient(gold, engine.with_options(recall=recall), policy)
+            left[recall] = leaks.of(engine.with_options(recall=recall), summaries[recall])
             advance(recall)
     bounds = {
         recall: {
-            name: bounds_of(leaks, confidence)
-            for name, leaks in (("all", summed(patients)), ("direct", summed(patients, direct=True)))
-            if name == "all" or len(leaks) >= _FEWEST
+            name: bounds_of(found, confidence)
+            for name, found in (("all", summed(patients)), ("direct", summed(patients, direct=True)))
+            if name == "all" or len(found) >= _FEWEST
         }
         for recall, patients in left.items()
     }
@@ -200,8 +229,9 @@ def certify(
     n_allowed = certified(shares, max_leak, confidence) if max_leak is not None else 0
     date = datetime.now(UTC).date().isoformat()
     return Certificate(
-        bundle=manifest_digest(bundle),
+        bundle=engine_digest(bundle),
         policy=policy.digest,
+        policy_name=policy.name,
         corpus=digest,
         notes=len(gold.documents),
         date=date,
@@ -209,7 +239,83 @@ def certify(
         bounds=bounds,
         max_leak=max_leak,
         allowed=tuple(recalls[:n_allowed]),
+        profiles={recall: of_notes.profile for recall, of_notes in summaries.items()},
     )
+
+
+def _recalls_of(engine: Engine) -> Sequence[str]:
+    """The choices of recall that an engine has, from the safest on."""
+    if not engine.stacker.choices_:
+        return (BALANCED,)
+    return RECALLS if engine.language in engine.safe_text.languages else CHOICES
+
+
+def _refuse_learned(gold: Corpus, trained_on: Mapping[str, Any]) -> None:
+    """:raises EvaluationError: if an engine learned from these notes, or from many of them."""
+    joined = str(trained_on.get("fingerprints", ""))
+    known = {joined[at : at + 4] for at in range(0, len(joined), 4)}
+    n_known = sum(fingerprints([document]) in known for document in gold.documents)
+    by_chance = float(binom.sf(n_known - 1, len(gold.documents), len(known) / 16**4))
+    if by_chance < _BY_CHANCE or corpus_digest(gold.documents) in map(str, trained_on.values()):
+        raise EvaluationError(
+            "the engine learned from these notes, or many of them; certify it on notes of other patients"
+        )
+
+
+def _refuse_impossible(gold: Corpus, max_leak: float, confidence: float) -> None:
+    """:raises EvaluationError: if so few patients cannot show a bound, however little is left."""
+    n = len({document.group for document in gold.documents if document.spans})
+    if (needed := units_for_mean(max_leak, confidence)) > n:
+        raise EvaluationError(
+            f"{n} patients cannot show that at most {percent(max_leak)} % is left, even if nothing is; that takes "
+            f"{needed:,} patients or more"
+        )
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What an engine is to keep: its thresholds are lowered until calibration notes show it.
+
+    :param notes: annotated notes of patients whom the engine does not learn from.
+    :param max_leak: the mean share of a patient's identifiers that may be left, in [0, 1].
+    """
+
+    notes: Corpus = field(repr=False)
+    policy: Policy
+    max_leak: float
+    confidence: float = CONFIDENCE
+
+    def check(self, training: Iterable[Document]) -> None:
+        """Before a training; :raises EvaluationError: if the notes are too few, or among those to train on."""
+        _refuse_impossible(self.notes, self.max_leak, self.confidence)
+        texts = {document.text for document in training}
+        if n_known := sum(document.text in texts for document in self.notes.documents):
+            raise EvaluationError(
+                f"{n_known} of the {len(self.notes)} calibration notes are among those to train on; calibrate on notes "
+                "of other patients"
+            )
+
+    def share_of_thresholds(self, engine: Engine) -> float:
+        """To what share the thresholds of an engine must be lowered, by learn then test; 1 if they may stay.
+
+        :raises EvaluationError: if no share keeps the bound.
+        """
+        leaks = Leaks(self.notes, engine, self.policy)
+        points = ([one.share for one in summed(leaks.of(engine.lowered(share)))] for share in _SHARES)
+        with stage("choosing the threshold"):
+            n_allowed = certified(points, self.max_leak, self.confidence)
+        if not n_allowed:
+            raise EvaluationError(
+                f"the calibration notes do not show that at most {percent(self.max_leak)} % is left, even with the "
+                f"thresholds at {_SHARES[0]:g} of what they were, so nothing was written; allow more with --max-leak, "
+                "or annotate more notes to train and to calibrate on"
+            )
+        return _SHARES[n_allowed - 1]
+
+    def certificate(self, bundle: Path) -> Certificate:
+        """The certificate of an engine with such thresholds."""
+        found = certify(self.notes, bundle, self.policy, confidence=self.confidence)
+        return msgspec.structs.replace(found, max_leak=self.max_leak, allowed=(BALANCED,))
 
 
 def tables_of(certificate: Certificate) -> list[Table]:

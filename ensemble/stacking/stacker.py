@@ -208,6 +208,16 @@ class Stacker:
         stacker.threshold_ = self.choices_[choice]["threshold"]
         return stacker
 
+    def lowered(self, factor: float) -> Stacker:
+        """The same with all thresholds lowered to a share of what they were; their figures no longer hold.
+
+        :param factor: in (0, 1].
+        """
+        stacker = copy(self)
+        stacker.threshold_ = factor * self.threshold_
+        stacker.choices_ = {name: {"threshold": factor * at["threshold"]} for name, at in self.choices_.items()}
+        return stacker
+
     def decide_all(self, tables: Tables, pools: Pools) -> Iterator[list[Decision]]:
         """Decide on the candidates of many notes, in order of their spans, with repeated mentions and rules.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
+from phistack.ensemble.bundles.certificate import with_certificate
 from phistack.ensemble.bundles.choice import engines_by_language
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import shipped_engine
@@ -17,6 +19,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import percent
+from phistack.ensemble.experiments.certificate import Wish
 from phistack.ensemble.experiments.parts import CorpusFacts, answers_of, remember, seeded
 from phistack.ensemble.experiments.speed import Machine, measure_speed
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
@@ -24,6 +27,7 @@ from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.progress import progress, stage
+from phistack.ensemble.training.fit_tasks import fingerprints
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, train
 from phistack.features.discretion import Discretion
@@ -71,6 +75,7 @@ def train_with_report(
     seeds: int = 1,
     resampling: Resampling = BY_PATIENT,
     sources: str = "",
+    wish: Wish | None = None,
     measure: Callable[[Engine], Sequence[Mapping[str, Any]]] | None = None,
 ) -> tuple[Training, TrainingReport]:
     """As `train_bundle`; returns the training, and its report out of fold.
@@ -79,19 +84,22 @@ def train_with_report(
     :param seeds: how many seeds to train with, for means and deviations; the bundle is that of the first.
     :param resampling: how the report draws intervals and p-values.
     :param sources: where the notes are from, for the model card.
+    :param wish: how much the engine may leave; its thresholds are lowered so, and the bundle has the certificate.
     :param measure: further measurements of the engine for the card: rows with `corpus`, `figure` and `value`.
     """
     refuse_taken(path)
     if budget is not None and not budget > 0:
         raise SettingsError(f"the budget must be more than 0 notes a second, not {budget:g}")
-    corpus = settings.grouped(corpus)
+    corpus, more = settings.grouped(corpus), added.documents if added else ()
+    if wish is not None:
+        wish.check((*corpus.documents, *more))
     training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
     rates: dict[str, Any] = {}
     if budget is not None:
         subset, rates = best_within(budget, training, corpus.documents)
         training = training.only(subset)
     others = [
-        answers_of(corpus, again, added=added.documents if added else (), jobs=jobs, cache=cache)
+        answers_of(corpus, again, added=more, jobs=jobs, cache=cache)
         for again in seeded(settings.only(training.engine.names), seeds)[1:]
     ]
     with stage("scoring"):
@@ -99,14 +107,17 @@ def train_with_report(
         report = report_on(training, corpus, settings, others=others, remark=remark, resampling=resampling)
     counted = CorpusFacts.of(corpus).to_dict()
     del counted["label set"]  # which the manifest has beside its language
-    save_bundle(
-        training.engine,
-        path,
-        self_test=self_test(training.engine),
+    lowered_to = wish.share_of_thresholds(training.engine) if wish else 1.0
+    engine = training.engine.lowered(lowered_to) if lowered_to < 1 else training.engine
+    save = partial(
+        save_bundle,
+        engine,
+        self_test=self_test(engine),
         models=training.models,
-        settings=settings.only(training.engine.names).to_toml(),
+        settings=settings.only(engine.names).to_toml(),
         trained_on={
             **counted,
+            "fingerprints": fingerprints((*corpus.documents, *more)),
             "settings hash": settings.digest,
             **({"added documents": len(added)} if added else {}),
             **({"sources": sources} if sources else {}),
@@ -114,13 +125,20 @@ def train_with_report(
         },
         figures={
             **report.figures(),
-            **_of_cascade(training.engine.cascade),
-            **_of_discretion(training.engine.space.discretion_),
+            **_of_cascade(engine.cascade),
+            **_of_discretion(engine.space.discretion_),
             **({"budget": rates} if rates else {}),
-            "recall choices": training.engine.stacker.choices_,
-            **({"measured elsewhere": list(measure(training.engine))} if measure else {}),
+            "recall choices": engine.stacker.choices_,
+            **({"thresholds lowered to": lowered_to} if wish else {}),
+            **({"measured elsewhere": list(measure(engine))} if measure else {}),
         },
     )
+    if wish is None:
+        save(path)
+    else:
+        with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
+            save(Path(folder) / "engine")
+            with_certificate(Path(folder) / "engine", wish.certificate(Path(folder) / "engine"), path)
     if cache and not added and not rates:
         remember(cache, path, settings, corpus)
     return training, report

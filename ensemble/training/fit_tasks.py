@@ -103,6 +103,14 @@ def corpus_digest(documents: Iterable[Document]) -> str:
     return digest.hexdigest()
 
 
+def fingerprints(documents: Iterable[Document]) -> str:
+    """Two bytes of a hash of each text, sorted, as hexadecimal digits.
+
+    They show that many notes are the same, and not that one is: of all possible texts, one in 65,536 shares them.
+    """
+    return "".join(sorted(hashlib.sha256(d.text.encode("utf-8", "surrogatepass")).hexdigest()[:4] for d in documents))
+
+
 @dataclass(frozen=True)
 class FitTask:
     """One fit: of a submodel on some notes, to propose for held-out notes or, without any, to keep the model.

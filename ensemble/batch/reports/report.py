@@ -34,6 +34,7 @@ from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
 from phistack.ensemble.batch.workers.job import is_transient
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.bundles.model_card import reliability_of
+from phistack.ensemble.evaluation.drift import NoteFacts, Summaries, differences
 from phistack.features.writing import refused_by_disk, write_json
 
 QUARANTINE, REVIEW, REPLACED = "quarantine.jsonl", "review.tsv", "replaced.jsonl"
@@ -50,7 +51,7 @@ _SUMMED = {"counts": "by_label", "strategies": "by_strategy"} | {
     name: name for name in ("second_pass", "known", "unread")
 }
 """Fact of a note -> the field of the summary that has its sum."""
-_LEAKS = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates")
+_REPEATED = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates", "drift")
 """Fields of the summary that the last line of the log repeats."""
 
 
@@ -95,8 +96,8 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
         reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, REPLACED, PAGE)}
-        leaks = {KEYS[name]: reported[KEYS[name]] for name in _LEAKS}
-        whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **leaks}
+        found = {KEYS[name]: reported[KEYS[name]] for name in _REPEATED}
+        whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **found}
         end = audit.end(whole)
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
 
@@ -109,6 +110,7 @@ class _Totals:
             dict.fromkeys(("notes", "quarantined", "tried_again", "with_phi", "unresolved", "not_in_roster"), 0)
         )
         self.by_name: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.summaries = Summaries()
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the facts on a note."""
@@ -123,6 +125,9 @@ class _Totals:
         )
         for fact, name in _SUMMED.items():
             self.by_name[name].update(record.get(fact, {}))
+        if "facts" in record:
+            patient, *facts = record["facts"]
+            self.summaries.add(patient, NoteFacts(*facts))
         self.by_name["by_engine"].update([record["engine"]] if "engine" in record else [])
         self.by_name["by_reason"].update([_kind_of_problem(problem)] if problem else [])
 
@@ -146,8 +151,15 @@ def _summary(
         passed_over=store.journal.fact(PASSED_OVER) or {},
         words_to_review=n_words,
         settings=dict(fingerprint),
+        drift=_drift(settings, totals),
         **sums,
     )
+
+
+def _drift(settings: RunSettings, totals: _Totals) -> dict[str, float]:
+    """In what the notes differ from those of the run's certificate."""
+    profiles = settings.certificate.profiles if settings.certificate else {}
+    return differences(profiles.get(settings.options.recall, {}), totals.summaries.profile)
 
 
 def _shown(settings: RunSettings, id: str) -> str:

@@ -122,6 +122,17 @@ def held_back(summary: Summary) -> list[str]:
     ]
 
 
+def drifted(summary: Summary) -> list[str]:
+    """That the certificate of the run does not hold, if its notes are unlike those of the certificate."""
+    if not summary.drift:
+        return []
+    found = ", ".join(f"{name} (p {'< 0.0001' if p < 1e-4 else f'= {p:.4f}'})" for name, p in summary.drift.items())
+    return [
+        f"the certificate does not hold here, as the notes differ from those on which it was measured: {found}; "
+        "certify the engine on notes drawn from these"
+    ]
+
+
 def next_steps(summary: Summary, output: Path) -> list[str]:
     """What a person's next ten minutes are best spent on, by what the run showed; the most useful first."""
     run, settings = f"{output}.run", summary.settings
@@ -187,7 +198,7 @@ def render_page(summary: Summary, output: Path) -> str:
     totals = {KEYS.get(name, name): getattr(summary, name) for name in _TOTALS}
     return template("phistack.ensemble.batch.reports", "summary_template.html").render(
         statements=said if summary.n_left else [*said, _sentence(found)],
-        warnings=[*held, _sentence(found)] if summary.n_left else held,
+        warnings=[*map(_sentence, drifted(summary)), *held, *([_sentence(found)] if summary.n_left else [])],
         steps=[_sentence(step) for step in next_steps(summary, Path("OUT"))],
         totals={name: count for name, count in totals.items() if count},
         tables=[table for table in tables if table[-1]],

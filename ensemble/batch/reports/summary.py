@@ -36,6 +36,7 @@ KEYS = {
     "by_chance": "short identifiers, also by chance",
     "in_kept_columns": "identifiers in columns kept as they are",
     "equal_surrogates": "surrogates equal to another identifier",
+    "drift": "unlike the notes of the certificate, p after Holm",
     "passed_over": "passed over",
     "words_to_review": "words to review",
     "log_end": "audit log ends with",
@@ -77,6 +78,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param unread: passages that were replaced whole, and words in doubt, by label.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param in_kept_columns: by column; the other counts of identifiers are by label.
+    :param drift: in what the notes differ from those of the certificate, with p-values.
     :param settings: the fingerprint of the run.
     :param log_end: the hash at the end of the audit log.
     """
@@ -100,6 +102,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     by_chance: CountsByName = msgspec.field(default_factory=dict)
     in_kept_columns: CountsByName = msgspec.field(default_factory=dict)
     equal_surrogates: CountsByName = msgspec.field(default_factory=dict)
+    drift: Mapping[str, float] = msgspec.field(default_factory=dict)
     input: str | None
     passed_over: CountsByName = msgspec.field(default_factory=dict)
     words_to_review: int

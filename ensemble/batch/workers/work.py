@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from phistack.ensemble.batch.columns import check_labels, coded, engine_label
-from phistack.ensemble.batch.rows import Part, Row
+from phistack.ensemble.batch.rows import Part, Row, text_digest
 from phistack.ensemble.batch.workers.column_identifiers import Spans, with_column_identifiers
 from phistack.ensemble.batch.workers.job import (
     STRUCK,
@@ -249,6 +249,10 @@ class _Worker:
             self.job, self.bundle, note.input, note.decisions, changed, known, self.safe, self.engine.known
         )
         note.result.record["read as"] = (self.engine.language, self.deidentifier.label_set.name)
+        if self.job.run.certificate:
+            texts = [part.text for part in note.input.parts if not part.label]
+            facts = self.engine.facts_of(texts, chain.from_iterable(note.decisions))
+            note.result.record["facts"] = [text_digest(note.input.patient, self.job.secret), *facts]
 
     def _heading(self, label: str) -> str:
         """The columns of a label, whose names may say that their dates are of birth."""
