@@ -71,15 +71,15 @@ def patterns(places: Iterable[Place]) -> list[tuple[tuple[str, ...], int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
+def casesspans_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     """Two aligned tables: which of these systems are right together how often, and the cases one by one."""
     cases = saved_by_the_stack(places)
     submodels = [name for name in systems if name != STACK]
     together = [[str(n), *("right" if name in right else "-" for name in systems)] for right, n in patterns(places)]
     rows = [
         [
-            place.document, _as_text(place.gold),
-            *("right" if name in place.right else _as_text(place.said[name]) for name in submodels),
+            place.document, spans_as_text(place.gold),
+            *("right" if name in place.right else spans_as_text(place.said[name]) for name in submodels),
         ]
         for place in cases
     ]  # fmt: skip
@@ -89,7 +89,8 @@ def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     return "\n".join((head, "", *tables[0], "", saved, "", *tables[1], ""))
 
 
-def _as_text(spans: Sequence[Span]) -> str:
+def spans_as_text(spans: Sequence[Span]) -> str:
+    """Label and offsets of some spans, or `nothing`."""
     return " + ".join(f"{span.label} {span.start}-{span.end}" for span in spans) or "nothing"
 
 

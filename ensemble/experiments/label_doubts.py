@@ -18,14 +18,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phistack.ensemble.evaluation.contradictions import outvoted
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.experiments.cases import spans_as_text
 from phistack.ensemble.experiments.parts import stack_decisions
 from phistack.ensemble.stacking.candidates import Decided, Decision
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose
 from phistack.features.documents import Corpus, Document, Span
+from phistack.features.files import sheet
 from phistack.features.ranges import overlapping_groups
+from phistack.features.shown import shown_id, shown_label
 
 Spans = tuple[Span, ...]
+
+KINDS = {
+    "perhaps missed": "nothing is marked there",
+    "perhaps no PHI": "nothing would be marked there",
+    "other label": "the same start and end would have another label",
+    "other extent": "the span would begin or end elsewhere",
+}
+"""Kind of doubt -> what it means."""
+
+_COLUMNS = ("doubt", "document", "start", "end", "kind", "marked", "instead", "stack", "others")
+_CLEAR = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,20 @@ class LabelDoubt:
     doubt: float
     by_stack: bool = False
     votes: tuple[int, int] = (0, 0)
+
+    @property
+    def kind(self) -> str:
+        """A key of `KINDS`."""
+        if not (self.here and self.instead):
+            return "perhaps no PHI" if self.here else "perhaps missed"
+        extents, others = ({(span.start, span.end) for span in spans} for spans in (self.here, self.instead))
+        return "other label" if extents == others else "other extent"
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """From the first to the last character of all spans."""
+        spans = (*self.here, *self.instead)
+        return min(span.start for span in spans), max(span.end for span in spans)
 
 
 def check_labels(
@@ -114,3 +143,33 @@ def _by_stack(note: Document, decisions: Sequence[Decision], usual: Mapping[str,
             sure = max((probability[span] for span in instead), default=0.0) or usual[here[0].label]
             own = max((probability.get(span, 0.0) for span in here), default=0.0)
             yield LabelDoubt(note.id, here, instead, sure * (1 - own), by_stack=True)
+
+
+def doubts_sheet(found: Sequence[LabelDoubt], documents: Sequence[Document], *, with_text: bool = False) -> str:
+    """The list as tab-separated values, the most doubtful place first.
+
+    :param documents: the notes, for their text and how often they have each label.
+    :param with_text: whether ids and labels are shown as they are, and the text of each place too.
+    """
+    times = Counter(span.label for note in documents for span in note.spans)
+    texts = {note.id: note.text for note in documents}
+
+    def written(spans: Spans) -> str:
+        shown = spans if with_text else [replace(s, label=shown_label(s.label, times[s.label])) for s in spans]
+        return spans_as_text(shown)
+
+    rows = []
+    for row in found:
+        (start, end), (most, own) = row.place, row.votes
+        id = row.document if with_text else shown_id(row.document)
+        cells = (f"{row.doubt:.3f}", id, start, end, row.kind, written(row.here), written(row.instead))
+        why = "otherwise" if row.by_stack else "", f"{most} to {own}" if most else ""
+        rows.append((*cells, *why, *([texts[row.document][start:end]] if with_text else [])))
+    return sheet((*_COLUMNS, *(["text"] if with_text else [])), rows, between="\t")
+
+
+def doubts_table(found: Sequence[LabelDoubt]) -> Table:
+    """How many places are in doubt, by kind."""
+    counts, clear = (Counter(row.kind for row in found if row.doubt >= least) for least in (0.0, _CLEAR))
+    rows = [(kind, means, str(counts[kind]), str(clear[kind])) for kind, means in KINDS.items()]
+    return Table(("kind", "means", "places", f"doubt of {_CLEAR:g} or more"), [rows], "Labels in doubt", n_texts=2)

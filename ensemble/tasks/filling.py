@@ -8,8 +8,8 @@ The same placeholder with the same number is the same person, place or number in
 number is one of the persons and things of the patient, who has the sex of most pronouns of the notes. The days that
 placeholders give are moved by the same number of days for a patient, so that the latest is a day of an invented one.
 
-Where a placeholder says nothing of what was there, as `___`, a CRF says it from the words around. It learns from
-invented notes (or others) of which all PHI was replaced by one and the same word.
+Where a placeholder says nothing of what was there, as `___`, or not whose name it was, a CRF says it from the words
+around. It learns from invented notes (or others) of which all PHI was replaced by one and the same word.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ from phistack.ensemble.synthesis.notes import LANGUAGES
 from phistack.ensemble.synthesis.patients import PEOPLE, Patient, invent_patient
 from phistack.ensemble.synthesis.scene import Scene
 from phistack.ensemble.synthesis.templates import table
-from phistack.ensemble.tasks.placeholders import STYLES, Placed, Style, slots_of_labels
+from phistack.ensemble.tasks.placeholders import STYLES, Placed, Style, label_of, slots_of_labels
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.files import sheet
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold
 from phistack.features.ranges import overlapping_groups, touching
+from phistack.features.shown import shown_id
 
 _MIDDLE = 15
 """The day of a month that is given without one."""
@@ -127,12 +129,14 @@ def fill(
         )
     why = "of a kind that the style does not know"
     if style.by_context:
-        notes, why = _told_by_context(notes, language, like, sure, seed, jobs), f"less than {sure:g} sure what it was"
+        why = f"less than {sure:g} sure what it was"
     elif not any(placed.write for _, found in notes for placed in found):
         raise CorpusError(
             f"none of the {n_found} placeholders of the style {style.name} is of a kind that it knows; give a TOML "
             "file with these kinds with --style"
         )
+    if style.by_context or any(len(placed.write) > 1 for _, found in notes for placed in found):
+        notes = _told_by_context(notes, language, like, sure, seed, jobs)
     sexes = dict(_sexes(corpus.documents, language))
     filler = Filler(notes, language, seed, sexes)
     made = [filler.fill(note, found) for note, found in notes]
@@ -141,6 +145,18 @@ def fill(
     left = [Unfilled(note.id, *place, why, note.text[slice(*place)]) for note, places in made for place in places]
     filled = Corpus(tuple(note for note, _ in made), label_set, corpus.warnings, corpus.remarks)
     return Filled(filled, style.name, after - before, tuple(left))
+
+
+def unfilled_sheet(unfilled: Iterable[Unfilled], *, with_text: bool = False) -> str:
+    """The placeholders that are left, as tab-separated values; :param with_text: whether to show ids and text."""
+    columns = ("document", "start", "end", "why")
+    rows = (
+        (one.document if with_text else shown_id(one.document), one.start, one.end, one.why, one.text)
+        for one in unfilled
+    )
+    return sheet(
+        (*columns, "text") if with_text else columns, (row if with_text else row[:-1] for row in rows), between="\t"
+    )
 
 
 def _recognised(corpus: Corpus, language: str) -> Style:
@@ -199,14 +215,23 @@ def _told_by_context(
     told = []
     rows = zip(notes, unseen, proposed.unseen, proposed.on_unseen["crf"], strict=True)
     for (note, found), words, read, candidates in rows:
-        labels: defaultdict[tuple[int, int], list[tuple[float, str]]] = defaultdict(list)
+        scores: defaultdict[tuple[int, int], dict[str, float]] = defaultdict(dict)
         for candidate in candidates:
             span = read.view.in_note(candidate.span)
-            labels[span.start, span.end].append((candidate.score, span.label))
-        best = [max(labels[span.start, span.end], default=(0.0, "")) for span in words.spans]
-        pairs = zip(found, best, strict=True)
-        told.append((note, [replace(placed, write=label if p >= sure else "") for placed, (p, label) in pairs]))
+            scores[span.start, span.end][span.label] = candidate.score
+        pairs = zip(found, words.spans, strict=True)
+        decided = [_decided(placed, scores[span.start, span.end], language, sure) for placed, span in pairs]
+        told.append((note, decided))
     return told
+
+
+def _decided(placed: Placed, scores: Mapping[str, float], language: str, sure: float) -> Placed:
+    """A placeholder with one thing to write: of several the likelier one, else the label, if it is sure enough."""
+    if placed.write:
+        best = max(placed.write, key=lambda way: scores.get(label_of(way, language), 0.0)) if placed.write[1:] else ""
+        return replace(placed, write=(best,)) if best else placed
+    label = max(scores, key=scores.__getitem__, default="")
+    return replace(placed, write=(label,)) if label and scores[label] >= sure else placed
 
 
 class Filler:
@@ -263,12 +288,13 @@ class Filler:
         """The text in place of a placeholder, in pieces with labels; literal text has none."""
         which = f"{placed.kind}/{placed.which}" if placed.which else ""
         same = random.Random(f"{self.seed}/{note.group}/{which}") if which else scene.rng
-        slots = slots_of_labels(self.language).get(placed.write)
+        [way] = placed.write
+        slots = slots_of_labels(self.language).get(way)
         template: list[str | Placeholder] = []
         if slots:
             template.append(slots[0] if same.random() < _USUAL else same.choice(slots))
         else:
-            template = expand(placed.write, {}, same)
+            template = expand(way, {}, same)
         day = self._moved(placed, note.group, scene.note_date)
         written: list[tuple[str, str]] = []
         for slot in template:

@@ -1,11 +1,12 @@
 """Where PHI was taken out of notes, and what was there, by styles of placeholders.
 
     Style.of("mimic-iii").find("Dr. [**Last Name (STitle) 12**]", "en")
-    [Placed(4, 31, "Last Name (STitle)", "12", "[[DOCTOR:lastname]]")]
+    [Placed(4, 31, "Last Name (STitle)", "12", ("[[DOCTOR:lastname]]",))]
 
 A style is a TOML file: `pattern` is a regular expression whose group `kind` says what was there and whose group `which`
 says which one; its table `[kinds]` has regular expressions of whole kinds, each with what is written there, in the
-notation of `ensemble.synthesis.grammar`; the first that fits counts. Groups `year`, `month` and `day` of a kind give a
+notation of `ensemble.synthesis.grammar`, or a list of such, of which the words around decide; the first that fits
+counts. Groups `year`, `month` and `day` of a kind give a
 date. Without `[kinds]`, the kinds are the labels of the language's label set; without a group `kind`, the words around
 must tell.
 """
@@ -43,7 +44,8 @@ class Placed:
 
     :param kind: what it says was there; empty if it says nothing.
     :param which: which one it says it was.
-    :param write: what takes its place, in the notation of templates; empty if nobody knows.
+    :param write: what takes its place, as a template or a label; several of which the words around decide; none if
+        nobody knows.
     :param on: year, month and day, of those that it gives.
     """
 
@@ -51,7 +53,7 @@ class Placed:
     end: int
     kind: str = field(repr=False)
     which: str = field(repr=False)
-    write: str = ""
+    write: tuple[str, ...] = ()
     on: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
@@ -65,7 +67,7 @@ class Style:
     name: str
     language: str
     pattern: LimitedRegex
-    kinds: tuple[tuple[LimitedRegex, str], ...]
+    kinds: tuple[tuple[LimitedRegex, tuple[str, ...]], ...]
 
     @classmethod
     def of(cls, named: str) -> Style:
@@ -83,8 +85,8 @@ class Style:
         for entry, value in given.items():
             if not isinstance(value, _ENTRIES.get(entry, ())):
                 raise SettingsError(
-                    f"it has an entry {entry} that cannot be read; it may have pattern and language, which are strings, "
-                    "and a table [kinds]"
+                    f"it has an entry {entry} that cannot be read; it may have pattern and language, which are "
+                    "strings, and a table [kinds]"
                 )
         if not given.get("pattern"):
             raise SettingsError("it has no pattern, the regular expression of a placeholder")
@@ -95,12 +97,15 @@ class Style:
         kinds = []
         for number, (fits, write) in enumerate(given.get("kinds", {}).items(), 1):
             where = f"kind {number} of [kinds]"
-            slots = placeholders(write) if isinstance(write, str) else ()
-            unknown = [slot.kind for slot in slots if slot.kind not in known_kinds(language or "en")]
-            if unknown or not slots:
+            ways = (write,) if isinstance(write, str) else tuple(write) if isinstance(write, list) else ()
+            slots = [placeholders(way) if isinstance(way, str) else () for way in ways]
+            unknown = [
+                slot.kind for of_way in slots for slot in of_way if slot.kind not in known_kinds(language or "en")
+            ]
+            if unknown or not slots or not all(slots):
                 what = f"names {unknown[0]}, for which" if unknown else "has nothing such as [[DOCTOR:last]], so that"
                 raise SettingsError(f"{where} {what} there is no text")
-            kinds.append((LimitedRegex(rf"\A(?:{fits})\Z", "i", where), write))
+            kinds.append((LimitedRegex(rf"\A(?:{fits})\Z", "i", where), ways))
         return cls(name, language, pattern, tuple(kinds))
 
     @property
@@ -118,7 +123,7 @@ class Style:
             if self.kinds:
                 found.append(self._of_kind(placed))
             elif self.by_context or kind in slots_of_labels(language):
-                found.append(placed if self.by_context else replace(placed, write=kind))
+                found.append(placed if self.by_context else replace(placed, write=(kind,)))
         return [placed for placed in found if placed.start < placed.end]
 
     def _of_kind(self, placed: Placed) -> Placed:
@@ -136,6 +141,13 @@ def known_kinds(language: str) -> frozenset[str]:
     return frozenset(
         {*PEOPLE, "KIN", "DATE", "AGE", "EMAIL", "ADDRESS", "USERNAME", *world["shapes"], *world["things"]}
     )
+
+
+def label_of(template: str, language: str) -> str:
+    """The label of what a template writes first, in the label set of the language."""
+    labels: Mapping[str, str] = table(f"{language}/world")["labels"]
+    kind = placeholders(template)[0].kind
+    return labels.get(kind, labels.get("PATIENT", ""))
 
 
 @cache
