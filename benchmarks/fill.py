@@ -38,7 +38,8 @@ _MIMIC_III = {
     "HOSPITAL": "Hospital1", "DEPARTMENT": "Hospital Ward Name", "CITY": "Location (un)", "STATE": "State",
     "STREET": "Street Address(1)", "COUNTRY": "Country", "ORGANIZATION": "Company", "PHONE": "Telephone/Fax (1)",
     "FAX": "Telephone/Fax (3)", "EMAIL": "E-mail address", "URL": "URL", "MEDICALRECORD": "Medical Record Number",
-    "SSN": "Social Security Number", "IDNUM": "Numeric Identifier", "LICENSE": "MD Number(1)", "DEVICE": "Serial Number",
+    "SSN": "Social Security Number", "IDNUM": "Numeric Identifier", "LICENSE": "MD Number(1)",
+    "DEVICE": "Serial Number",
 }  # fmt: skip
 _DE_ID = {
     "PATIENT": "NAME", "DOCTOR": "NAME", "DATE": "DATE", "AGE": "AGE", "HOSPITAL": "INSTITUTION", "CITY": "PLACE",

@@ -52,7 +52,7 @@ _USUAL = 0.6
 """How often a label has the thing that is called as it is."""
 _TITLE_BEFORE = re.compile(r"([^\W\d_]+)\.?\s+\Z")
 _LONGEST_TITLE = 24
-_DRAWN = ("DATE", "AGE", "KIN")
+_DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
 """Kinds of which each mention is drawn anew, so that a number is needed to tell which are the same."""
 _WORD = "Xxxxx"
 """In the place of all PHI, where the words around must tell what it was."""
@@ -301,7 +301,11 @@ class Filler:
             if isinstance(slot, str):
                 written.append((slot, ""))
                 continue
-            at = replace(scene, note_date=day)
+            # A scene has no day before the patient is a year old.
+            born = min(scene.patient.born, day - timedelta(days=366))
+            at = replace(
+                scene, note_date=day, patient=replace(scene.patient, born=born) if placed.on else scene.patient
+            )
             if slot.kind in PEOPLE and not slot.form and _is_after_title(note.text, placed.start, self.language):
                 slot = replace(slot, form="last")
             if which and slot.kind in _DRAWN:
