@@ -1,7 +1,6 @@
 """`check-labels`: which labels are in doubt, and in which order."""
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +8,10 @@ import pytest
 
 from benchmarks.label_errors import DAMAGE, damaged
 from phistack.ensemble.evaluation.contradictions import outvoted
-from phistack.ensemble.experiments.label_doubts import LabelDoubt, doubts
+from phistack.ensemble.experiments.label_doubts import LabelDoubt, doubts, doubts_sheet
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.synthesis import synthesize
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats.corpora import write_corpus
 from tests.fixture_types import Phistack
 
@@ -66,7 +65,7 @@ def test_another_extent_and_the_text_are_told() -> None:
 
 
 def test_the_damage_is_done_as_it_is_told() -> None:
-    corpus = synthesize(30, seed=4)
+    corpus = synthesize(6, seed=4)
     bad, done = damaged(corpus, 0.1, 1)
     assert {one.kind for one in done} == {*DAMAGE} and damaged(corpus, 0.1, 1)[1] == done
     now = {note.id: {*note.spans} for note in bad.documents}
@@ -79,42 +78,40 @@ def test_the_damage_is_done_as_it_is_told() -> None:
         assert (len(same), len(near)) == {"dropped": (0, 0), "moved": (0, 1), "changed": (1, 1)}[kind]
 
 
-@pytest.fixture(scope="module")
-def corpus_with_errors(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Span]:
-    """Notes of which one has a phone number, which patterns find, marked as a date."""
-    corpus = synthesize(16, seed=3)
-    note, span = next((note, span) for note in corpus.documents for span in note.spans if span.label == "MEDICALRECORD")
-    wrong = [replace(one, label="DATE") if one == span else one for one in note.spans]
-    documents = [one.with_spans(wrong) if one is note else one for one in corpus.documents]
-    path = tmp_path_factory.mktemp("corpus") / "notes.jsonl"
-    write_corpus(replace(corpus, documents=tuple(documents)), path, format="jsonl")
-    return path, note.id, span
+@pytest.fixture
+def wrong(tmp_path: Path) -> tuple[Corpus, Path, Document, Span]:
+    """Notes with a record number, which patterns find, that is marked as a date; their file, and where it is."""
+    corpus = synthesize(8, seed=3)
+    note, span = next((n, s) for n in corpus.documents for s in n.spans if s.label == "MEDICALRECORD")
+    spans = [replace(one, label="DATE") if one == span else one for one in note.spans]
+    documents = tuple(one.with_spans(spans) if one is note else one for one in corpus.documents)
+    write_corpus(replace(corpus, documents=documents), tmp_path / "notes.jsonl", format="jsonl")
+    return replace(corpus, documents=documents), tmp_path / "notes.jsonl", note, span
 
 
 def test_the_command_lists_a_wrong_label_early_and_shows_text_only_if_asked(
-    corpus_with_errors: tuple[Path, str, Span], tmp_path: Path, phistack: Phistack
+    wrong: tuple[Corpus, Path, Document, Span], tmp_path: Path, phistack: Phistack
 ) -> None:
-    path, id, span = corpus_with_errors
-    common = ("--submodels", "regex,tbed", "--folds", 2, "--jobs", 1)
+    corpus, path, note, span = wrong
+    common = ("--submodels", "regex", "--folds", 2, "--jobs", 1)
     status, said, _ = phistack("check-labels", path, tmp_path / "a.tsv", *common)
     assert status == 0 and "the most doubtful first" in said
     rows = list(csv.DictReader((tmp_path / "a.tsv").read_text("utf-8").splitlines(), delimiter="\t"))
     assert "text" not in rows[0]
-    place = (id, str(span.start), str(span.end))
-    ranks = [i for i, row in enumerate(rows) if (row["document"], row["start"], row["end"]) == place]
-    assert ranks and ranks[0] < len(rows) / 4 and rows[ranks[0]]["kind"] == "other label"
-    assert [float(row["doubt"]) for row in rows] == sorted((float(row["doubt"]) for row in rows), reverse=True)
-    status, _, _ = phistack("check-labels", path, tmp_path / "b.tsv", *common, "--text")
-    shown = csv.DictReader((tmp_path / "b.tsv").open(encoding="utf-8", newline=""), delimiter="\t")
-    texts = {document["id"]: document["text"] for document in map(json.loads, path.open(encoding="utf-8"))}
-    assert status == 0
-    assert all(row["text"] == texts[row["document"]][int(row["start"]) : int(row["end"])] for row in shown)
+    doubt = [float(row["doubt"]) for row in rows]
+    assert doubt == sorted(doubt, reverse=True)
+    [own] = [row for row in rows if row["document"] == note.id and int(row["start"]) <= span.start < int(row["end"])]
+    assert own["kind"] == "other label" and own["instead"] == f"MEDICALRECORD {span.start}-{span.end}"
+    assert rows.index(own) < len(rows) / 2
+    listed = LabelDoubt(note.id, (span,), (), 0.5)
+    assert note.text[span.start : span.end] in doubts_sheet([listed], corpus.documents, with_text=True)
+    assert note.text[span.start : span.end] not in doubts_sheet([listed], corpus.documents)
 
 
 def test_a_list_that_exists_is_refused_before_a_training(
-    corpus_with_errors: tuple[Path, str, Span], tmp_path: Path, phistack: Phistack
+    wrong: tuple[Corpus, Path, Document, Span], tmp_path: Path, phistack: Phistack
 ) -> None:
     (tmp_path / "a.tsv").write_text("mine")
-    status, _, reason = phistack("check-labels", corpus_with_errors[0], tmp_path / "a.tsv")
+    status, _, reason = phistack("check-labels", wrong[1], tmp_path / "a.tsv")
     assert status == 1 and "a.tsv" in reason and len(reason.splitlines()) == 1
     assert (tmp_path / "a.tsv").read_text() == "mine"
