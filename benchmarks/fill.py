@@ -21,7 +21,8 @@ from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.stacking_cases import settings_for
-from phistack.ensemble.evaluation import compare, print_comparison
+from phistack.ensemble.evaluation import compare, evaluate, print_comparison
+from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.experiments.parts import STACK, answers_of
 from phistack.ensemble.tasks.filling import Filled, fill, scrubbed
 from phistack.ensemble.tasks.placeholders import Style
@@ -93,17 +94,19 @@ def main() -> None:
     arguments = parser.parse_args()
     original = corpus_of(invented("en", arguments.notes, seed=_SEED), "en")
     unseen = corpus_of(invented("en", arguments.scored, seed=_SEED_OF_SCORED), "en")
-    trained = {"originals": original}
+    settings = settings_for(original, comma_list(arguments.submodels), arguments.folds)
+
+    def answered(corpus: Corpus) -> Corpus:
+        """The unseen notes as an engine trained on a corpus marks them."""
+        return unseen.with_spans(answers_of(corpus, settings, unseen=unseen.documents, jobs=arguments.jobs)[STACK])
+
+    systems = {"originals": answered(original)}
     for name in comma_list(arguments.styles):
         taken_out = replace(original, documents=tuple(scrub(note, SCRUBBERS[name]) for note in original.documents))
         filled = fill(taken_out, Style.of(name), seed=_SEED, jobs=arguments.jobs)
-        print(f"{name}: {_told(original, filled, SCRUBBERS[name])}")
-        trained[name] = filled.corpus
-    systems = {}
-    for name, corpus in trained.items():
-        settings = settings_for(corpus, comma_list(arguments.submodels), arguments.folds)
-        answers = answers_of(corpus, settings, unseen=unseen.documents, jobs=arguments.jobs)[STACK]
-        systems[name] = unseen.with_spans(answers)
+        systems[name] = answered(filled.corpus)
+        score = evaluate(unseen, systems[name]).strict.f1.value
+        print(f"{name}: strict F1 {percent(score)}; {_told(original, filled, SCRUBBERS[name])}", flush=True)
     print_comparison(compare(unseen, systems), Console(width=120))
 
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -33,7 +33,7 @@ from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
 from phistack.ensemble.experiments.label_doubts import doubts
 from phistack.ensemble.experiments.parts import stack_decisions
 from phistack.ensemble.experiments.pictures import BLUE, GREY, picture
-from phistack.ensemble.stacking.candidates import Decided
+from phistack.ensemble.stacking.candidates import Decided, Decision
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.trainer import propose
@@ -208,11 +208,11 @@ def by_cleanlab(corpus: Corpus, decided: Decided) -> list[Place]:
     return list(dict.fromkeys(found))
 
 
-def _within(starts: np.ndarray, ends: np.ndarray, span: Span) -> slice:
+def _within(starts: Any, ends: Any, span: Span) -> slice:
     return slice(int(ends.searchsorted(span.start, side="right")), int(starts.searchsorted(span.end)))
 
 
-def _places(note: Document, decisions: Sequence) -> list[tuple[int, int]]:
+def _places(note: Document, decisions: Sequence[Decision]) -> list[tuple[int, int]]:
     marked = {*note.spans, *(decision.span for decision in decisions if decision.accepted)}
     return [(group[0].start, max(span.end for span in group)) for group in overlapping_groups(marked)]
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.label_errors import DAMAGE, damaged
+from benchmarks.label_errors import DAMAGE, by_cleanlab, damaged
 from phistack.ensemble.evaluation.contradictions import outvoted
 from phistack.ensemble.experiments.label_doubts import LabelDoubt, doubts, doubts_sheet
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats.corpora import write_corpus
+from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
 LEE = Span(3, 6, "DOCTOR")
@@ -115,3 +116,10 @@ def test_a_list_that_exists_is_refused_before_a_training(
     status, _, reason = phistack("check-labels", wrong[1], tmp_path / "a.tsv")
     assert status == 1 and "a.tsv" in reason and len(reason.splitlines()) == 1
     assert (tmp_path / "a.tsv").read_text() == "mine"
+
+
+def test_the_oracle_ranks_tokens_by_the_probabilities_of_the_stack() -> None:
+    pytest.importorskip("cleanlab", reason="cleanlab, beside which the list is measured, is not installed")
+    other = replace(LEE, label="PATIENT")
+    notes = Corpus((marked("fine", LEE), marked("wrong", other)), LabelSet.named("i2b2-2014"))
+    assert by_cleanlab(notes, [[decided(LEE, 0.9)], [decided(LEE, 0.9)]])[0] == ("wrong", 3, 6)

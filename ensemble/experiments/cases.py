@@ -71,7 +71,7 @@ def patterns(places: Iterable[Place]) -> list[tuple[tuple[str, ...], int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def casesspans_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
+def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     """Two aligned tables: which of these systems are right together how often, and the cases one by one."""
     cases = saved_by_the_stack(places)
     submodels = [name for name in systems if name != STACK]

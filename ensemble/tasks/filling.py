@@ -56,7 +56,7 @@ _DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
 """Kinds of which each mention is drawn anew, so that a number is needed to tell which are the same."""
 _WORD = "Xxxxx"
 """In the place of all PHI, where the words around must tell what it was."""
-_NOTES = 240
+_NOTES = 120
 """The invented notes from which that is learned."""
 SURE = 0.6
 """The least probability of a kind that the words around tell."""

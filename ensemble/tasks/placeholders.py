@@ -77,7 +77,7 @@ class Style:
         path = Path(named)
         if path.suffix != ".toml":
             STYLES.text(named)
-        with file_named("the table of placeholders", path):
+        with file_named("the style file", path):
             return cls._from_table(path.stem, read_toml(path))
 
     @classmethod
