@@ -103,7 +103,7 @@ def main() -> None:
     systems = {"originals": answered(original)}
     for name in comma_list(arguments.styles):
         taken_out = replace(original, documents=tuple(scrub(note, SCRUBBERS[name]) for note in original.documents))
-        filled = fill(taken_out, Style.of(name), seed=_SEED, jobs=arguments.jobs)
+        filled = fill(taken_out, Style.of(name), seed=_SEED)
         systems[name] = answered(filled.corpus)
         score = evaluate(unseen, systems[name]).strict.f1.value
         print(f"{name}: strict F1 {percent(score)}; {_told(original, filled, SCRUBBERS[name])}", flush=True)

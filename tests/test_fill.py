@@ -77,6 +77,12 @@ def test_days_are_moved_together(tmp_path: Path) -> None:
     assert seen.year < 2140
 
 
+def test_days_that_no_calendar_has_are_filled_too() -> None:
+    days = ("0001-1-1", "2151-13-45", "9999-12-31", "2151-2-30", "13-45", "0000", "2151-1-1")
+    filled = fill(corpus(" ".join(f"[**{day}**]" for day in days)))
+    assert len(mentions(filled, "DATE")) == len(days) and not filled.unfilled
+
+
 def test_the_patient_has_the_sex_of_most_pronouns(tmp_path: Path) -> None:
     style = own_style(tmp_path, "pattern = '<(?P<kind>SEX)>'\n[kinds]\nSEX = '[[PATIENT:first]]'\n")
 
@@ -151,7 +157,7 @@ BAD_TABLES: Mapping[str, tuple[str, str]] = {
     "no template": ("pattern = '<(?P<kind>a)>'\n[kinds]\na = 'Boston'", "kind 1"),
     "a number": ("pattern = '<(?P<kind>a)>'\n[kinds]\na = 3", "kind 1"),
     "another form": ("pattern = 3", "pattern"),
-    "another entry": ("patern = 'x'", "patern"),
+    "another entry": ("colour = 'x'", "colour"),
     "kinds that are no table": ("pattern = '<(?P<kind>a)>'\nkinds = 'a'", "kinds"),
     "no TOML": ("pattern", "mine.toml"),
 }

@@ -199,10 +199,12 @@ def fill(
     told = corpora.read(like, language=language) if like else None
     made = fill(source, chosen, language=language, like=told, sure=sure, seed=seed)
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(notes))
+    if format == "text":
+        format = "jsonl" if str(out) == "-" else "brat"
     with new_file(unfilled) if unfilled else nullcontext() as sheet:
         if sheet:
             sheet.write_text(unfilled_sheet(made.unfilled, with_text=text), encoding="utf-8")
-        write_corpus(made.corpus, out, format="brat" if format == "text" else format)
+        write_corpus(made.corpus, out, format=format)
     say_remarks(source)
     say_where(made.corpus.documents, out)
     warn(Counter(f"placeholders of the style {made.style} that are left, {one.why}" for one in made.unfilled))

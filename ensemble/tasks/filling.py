@@ -48,6 +48,8 @@ from phistack.features.shown import shown_id
 
 _MIDDLE = 15
 """The day of a month that is given without one."""
+_YEARS = range(1800, 2300)
+"""Of days that placeholders may give."""
 _USUAL = 0.6
 """How often a label has the thing that is called as it is."""
 _TITLE_BEFORE = re.compile(r"([^\W\d_]+)\.?\s+\Z")
@@ -58,6 +60,9 @@ _WORD = "Xxxxx"
 """In the place of all PHI, where the words around must tell what it was."""
 _NOTES = 120
 """The invented notes from which that is learned."""
+Notes = Sequence[tuple[Document, Sequence[Placed]]]
+"""Notes with their placeholders."""
+
 SURE = 0.6
 """The least probability of a kind that the words around tell."""
 
@@ -95,7 +100,6 @@ def fill(
     like: Corpus | None = None,
     sure: float = SURE,
     seed: int = 0,
-    jobs: int = 1,
 ) -> Filled:
     """Fill the placeholders of some notes.
 
@@ -112,14 +116,28 @@ def fill(
     if language not in LANGUAGES:
         known = ", ".join(LANGUAGES)
         raise SettingsError(f"nothing can be invented in the language {language}, only in {known}; give --language")
-    style = style or _recognised(corpus, language)
     label_set = LabelSet.named(table(f"{language}/world")["label_set"])
-    strange = {span.label for note in corpus.documents for span in note.spans}.difference(label_set.labels)
-    if strange:
+    if any(span.label not in label_set.labels for note in corpus.documents for span in note.spans):
         raise CorpusError(
             f"the notes have spans with labels that {label_set.name} lacks, in which what is filled is labelled; turn "
             f"them into its labels first: phistack convert NOTES OUT --map-labels {label_set.name}"
         )
+    style = style or _recognised(corpus, language)
+    notes = _placeholders_of(corpus, style, language)
+    if style.by_context or any(len(placed.write) > 1 for _, found in notes for placed in found):
+        notes = _told_by_context(notes, language, like, sure, seed)
+    filler = Filler(notes, language, seed, dict(_sexes(corpus.documents, language)))
+    made = [filler.fill(note, found) for note, found in notes]
+    before = Counter(span.label for note in corpus.documents for span in note.spans)
+    after = Counter(span.label for note, _ in made for span in note.spans)
+    why = f"less than {sure:g} sure what it was" if style.by_context else "of a kind that the style does not know"
+    left = [Unfilled(note.id, *place, why, note.text[slice(*place)]) for note, places in made for place in places]
+    filled = Corpus(tuple(note for note, _ in made), label_set, corpus.warnings, corpus.remarks)
+    return Filled(filled, style.name, after - before, tuple(left))
+
+
+def _placeholders_of(corpus: Corpus, style: Style, language: str) -> Notes:
+    """The notes with their placeholders; refuses them if there are none, or none that is known."""
     notes = [(note, style.find(note.text, language)) for note in corpus.documents]
     n_found = sum(len(found) for _, found in notes)
     if not n_found:
@@ -127,24 +145,12 @@ def fill(
             f"the {len(corpus)} notes have no placeholder of the style {style.name}; name another with --style "
             f"({', '.join(STYLES.names)}), or give a TOML file with a pattern of your own"
         )
-    why = "of a kind that the style does not know"
-    if style.by_context:
-        why = f"less than {sure:g} sure what it was"
-    elif not any(placed.write for _, found in notes for placed in found):
+    if not style.by_context and not any(placed.write for _, found in notes for placed in found):
         raise CorpusError(
             f"none of the {n_found} placeholders of the style {style.name} is of a kind that it knows; give a TOML "
             "file with these kinds with --style"
         )
-    if style.by_context or any(len(placed.write) > 1 for _, found in notes for placed in found):
-        notes = _told_by_context(notes, language, like, sure, seed, jobs)
-    sexes = dict(_sexes(corpus.documents, language))
-    filler = Filler(notes, language, seed, sexes)
-    made = [filler.fill(note, found) for note, found in notes]
-    before = Counter(span.label for note in corpus.documents for span in note.spans)
-    after = Counter(span.label for note, _ in made for span in note.spans)
-    left = [Unfilled(note.id, *place, why, note.text[slice(*place)]) for note, places in made for place in places]
-    filled = Corpus(tuple(note for note, _ in made), label_set, corpus.warnings, corpus.remarks)
-    return Filled(filled, style.name, after - before, tuple(left))
+    return notes
 
 
 def unfilled_sheet(unfilled: Iterable[Unfilled], *, with_text: bool = False) -> str:
@@ -197,21 +203,14 @@ def scrubbed(note: Document, spans: Iterable[Span], write: Callable[[Span], str]
     return replace(note, text=text, spans=moved)
 
 
-def _told_by_context(
-    notes: Sequence[tuple[Document, Sequence[Placed]]],
-    language: str,
-    like: Corpus | None,
-    sure: float,
-    seed: int,
-    jobs: int,
-) -> list[tuple[Document, list[Placed]]]:
+def _told_by_context(notes: Notes, language: str, like: Corpus | None, sure: float, seed: int) -> Notes:
     """The placeholders with the label that a CRF gives them by the words around; without one where it is unsure."""
     learned = like or synthesize(_NOTES, seed=seed, language=language, registers="all")
     learned = replace(learned, documents=tuple(scrubbed(n, n.spans, lambda _: _WORD) for n in learned.documents))
     places = [[Span(placed.start, placed.end, _WORD) for placed in found] for _, found in notes]
     unseen = [scrubbed(note, of_note, lambda _: _WORD) for (note, _), of_note in zip(notes, places, strict=True)]
     settings = EngineSettings(features=FeatureSettings(language=language), seed=seed).only(("crf",))
-    proposed = propose(learned, settings, unseen=unseen, out_of_fold=False, jobs=jobs)
+    proposed = propose(learned, settings, unseen=unseen, out_of_fold=False)
     told = []
     rows = zip(notes, unseen, proposed.unseen, proposed.on_unseen["crf"], strict=True)
     for (note, found), words, read, candidates in rows:
@@ -242,9 +241,7 @@ class Filler:
     :param sexes: patient -> `F` or `M`, where it is known.
     """
 
-    def __init__(
-        self, notes: Iterable[tuple[Document, Sequence[Placed]]], language: str, seed: int, sexes: Mapping[str, str]
-    ) -> None:
+    def __init__(self, notes: Notes, language: str, seed: int, sexes: Mapping[str, str]) -> None:
         self.language, self.seed, self._sexes = language, seed, sexes
         self._patients: dict[tuple[str, str], Patient] = {}
         latest: dict[str, date] = {}
@@ -334,9 +331,9 @@ class Filler:
 
 
 def _day_of(on: Mapping[str, int]) -> date | None:
-    """A day, of which month and day may be missing; None for one that no calendar has."""
+    """A day, of which month and day may be missing; None for one that no calendar has, or that is far away."""
     try:
-        return date(on["year"], on.get("month", 6), on.get("day", _MIDDLE))
+        return date(on["year"], on.get("month", 6), on.get("day", _MIDDLE)) if on["year"] in _YEARS else None
     except ValueError:
         return None
 

@@ -13,6 +13,7 @@ must tell.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from phistack.features.registry import FileRegistry
 STYLES = FileRegistry("placeholders", "style of placeholders", ".toml", "phistack.ensemble.tasks:styles")
 _ENTRIES = {"language": str, "pattern": str, "kinds": dict}
 _DATED = ("year", "month", "day")
+_NUMBER = re.compile(r"[0-9]{1,4}")
 _PARTS = {
     "first": Placeholder("DOCTOR", "", "first"), "last": Placeholder("DOCTOR", "", "last"),
     "date": Placeholder("DATE", "", "full"), "date part": Placeholder("DATE", "", "part"),
@@ -129,7 +131,11 @@ class Style:
     def _of_kind(self, placed: Placed) -> Placed:
         for fits, write in self.kinds:
             if match := fits.search(placed.kind):
-                on = {name: int(match[name]) for name in _DATED if name in fits.groupindex and match[name]}
+                on = {
+                    name: int(match[name])
+                    for name in _DATED
+                    if name in fits.groupindex and _NUMBER.fullmatch(match[name] or "")
+                }
                 return replace(placed, write=write, on=on)
         return placed
 
