@@ -192,10 +192,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ValueError("it is nested too deep") from None
 
 
-def sheet(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The text of a sheet."""
+def sheet(columns: Sequence[str], rows: Iterable[Sequence[object]], *, between: str = ",") -> str:
+    """The text of a sheet; :param between: what is between its columns."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([columns, *rows])
+    csv.writer(out, delimiter=between, lineterminator="\n").writerows([columns, *rows])
     return out.getvalue()
 
 

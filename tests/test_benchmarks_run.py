@@ -30,10 +30,12 @@ SHORT = {
     "engines dutch --measure {engine}": "notes written by hand (nl), kept back:",
     "english --corpora {empty} --documents 12 --submodels regex --jobs 1 --out {out} --results {results}": "stack",
     "faults --engine {engine} --kills 0 --inputs 20 --texts 0 --mixtures 1 --no-commands --jobs 1": "20 mutated inputs",
+    "fill --notes 20 --scored 10 --styles tags --submodels regex --folds 2 --jobs 1": "with the label that was there",
     "growth --model {engine} --texts dates --characters 2000 --notes 2": "worst ratio",
     "known_identifiers --documents 4": "one typing error",
     "leakage attacks --corpus {corpora}/meddocan/train --patients 8 --engines 2 --least 2 --submodels regex "
     "--jobs 1": "Membership of a name",
+    "label_errors invented --notes 10 --submodels regex --folds 2 --jobs 1 --picture {empty}": "check-labels",
     "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",
     "own_notes {engine} --on invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
     "results --check": "",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.tasks.placeholders import Style
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.errors import PhistackError
 from phistack.features.files import file_named, read_toml
@@ -17,6 +18,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "policy": Policy.from_toml,
     "label set": lambda path: LabelSet.of(str(path)),
     "pattern": user_patterns,
+    "style": lambda path: Style.of(str(path)),
 }
 WRONG = {
     "not there": None,

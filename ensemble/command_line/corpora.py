@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions
-from phistack.ensemble.command_line.options import FORMATS, FORMATS_OF_SPANS, one_of, option
+from phistack.ensemble.command_line.options import FORMATS, FORMATS_OF_SPANS, STYLES, one_of, option
 from phistack.ensemble.command_line.output import n_spans, say, say_remarks, say_where, warn
 from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 from phistack.ensemble.tools.progress import stage
@@ -163,6 +164,50 @@ def pseudonymise(
         ("spans that were removed with their text", made.result.removed),
         ("notes without any PHI marked, which are unchanged", made.n_unmarked),
     ) if count})  # fmt: skip
+
+
+def fill(
+    notes: options.SourceArgument,
+    out: options.TargetArgument,
+    *,
+    style: Annotated[
+        str,
+        option(f"A TOML file, or {one_of(STYLES)}: how PHI was taken out; default: recognised.", names=STYLES),
+    ] = "",
+    language: options.LanguageOption = "",
+    like: Annotated[
+        Path | None,
+        option("Annotated notes, from which to learn what the words around ___ tell; default: invented ones."),
+    ] = None,
+    sure: Annotated[float, option("Leave ___ where what it was is less probable than this.", min=0, max=1)] = 0.6,
+    unfilled: Annotated[Path | None, option("Write a list of the placeholders that are left.")] = None,
+    text: Annotated[bool, option("Write these placeholders into the list too.", "--text")] = False,
+    to: options.AnnotatedFormatOption = "",
+    seed: options.SeedOption = 0,
+    corpora: CorpusOptions,
+) -> None:
+    """Put invented identifiers where PHI was taken out, which makes an annotated corpus."""
+    from phistack.ensemble.tasks.filling import fill, unfilled_sheet
+    from phistack.ensemble.tasks.placeholders import Style
+    from phistack.features.formats.corpora import input_path, write_corpus
+    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.writing import new_file, refuse_taken
+
+    refuse_taken(*(path for path in (out, unfilled) if path and str(path) != "-"))
+    chosen = Style.of(style) if style else None
+    source = corpora.read(input_path(notes), language=language)
+    told = corpora.read(like, language=language) if like else None
+    made = fill(source, chosen, language=language, like=told, sure=sure, seed=seed)
+    format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(notes))
+    if format == "text":
+        format = "jsonl" if str(out) == "-" else "brat"
+    with new_file(unfilled) if unfilled else nullcontext() as sheet:
+        if sheet:
+            sheet.write_text(unfilled_sheet(made.unfilled, with_text=text), encoding="utf-8")
+        write_corpus(made.corpus, out, format=format)
+    say_remarks(source)
+    say_where(made.corpus.documents, out)
+    warn(Counter(f"placeholders of the style {made.style} that are left, {one.why}" for one in made.unfilled))
 
 
 def vectors(

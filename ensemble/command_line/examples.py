@@ -27,6 +27,9 @@ phistack split notes parts --parts train=80,test=20
 phistack pseudonymise notes shared --policy trienes2020 --key-file key
 phistack pseudonymise sv.jsonl out.jsonl --policy dalianis2019 --seed 1
 phistack pseudonymise notes out --policy substitute --substitute CITY=X-TOWN
+phistack fill scrubbed filled
+phistack fill NOTEEVENTS.csv filled.jsonl --style mimic-iii --seed 1
+phistack fill scrubbed filled --style mine.toml --unfilled left.tsv
 phistack language-model notes-without-spans models
 phistack language-model notes.jsonl models --size 512 --epochs 20
 phistack vectors notes-without-spans words
@@ -52,6 +55,8 @@ phistack errors gold --model engine
 phistack errors gold --model engine --json all.json --html errors.html
 phistack agreement annotator-1 annotator-2 --sheet to-see.csv
 phistack agreement a b --json agreement.json --latex table.tex
+phistack check-labels notes to-check.tsv
+phistack check-labels notes to-check.tsv --submodels regex,tbed,crf --text
 phistack explain note.txt --model english
 phistack explain notes --model engine --text --html why.html
 phistack inspect engine --for notes

@@ -30,6 +30,7 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
 POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies").names
 PRESETS = FileRegistry("presets", "preset", ".toml").names
 SPACES = FileRegistry("search-spaces", "search space", ".toml").names
+STYLES = FileRegistry("placeholders", "style of placeholders", ".toml", "phistack.ensemble.tasks:styles").names
 LABEL_SETS = _tables("features/label_sets", "mappings")
 ENGINES = shipped_names()
 STRATEGIES = (

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from phistack.ensemble.command_line import options
-from phistack.ensemble.command_line.groups import CorpusOptions, IntervalOptions, ResamplingOptions
+from phistack.ensemble.command_line.groups import CorpusOptions, IntervalOptions, ResamplingOptions, TrainingOptions
 from phistack.ensemble.command_line.options import argument, option
 from phistack.ensemble.command_line.output import (
     console,
+    n_spans,
     names_of,
     print_tables,
     say,
@@ -150,6 +151,25 @@ def errors(
     print_tables([*analysis.tables(), *([one_by_one(analysis.errors)] if details else [])])
     if not details:
         say("each wrong decision: --details, --json or --html")
+
+
+def check_labels(
+    corpus: options.CorpusArgument,
+    out: Annotated[Path, argument("OUT", "The list to write, as tab-separated values.")],
+    *,
+    text: Annotated[bool, option("Write ids and labels as they are, and the text of the places.", "--text")] = False,
+    training: TrainingOptions,
+) -> None:
+    """List annotations that are probably wrong: those that the stack, out of fold, or other notes contradict."""
+    from phistack.ensemble.experiments.label_doubts import check_labels, doubts_sheet, doubts_table
+
+    refuse_taken(out)
+    notes = training.read(corpus)
+    say_remarks(notes)
+    found = check_labels(notes, training.settings(notes), jobs=training.jobs, cache=training.cache)
+    write_new(out, doubts_sheet(found, notes.documents, with_text=text))
+    print_tables([doubts_table(found)])
+    say(f"{len(found)} places, beside {n_spans(notes.documents)} PHI, are in {out}, the most doubtful first")
 
 
 def certify(

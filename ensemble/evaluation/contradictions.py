@@ -2,6 +2,7 @@
 
     found = contradictions(corpus.documents)
     found.sentence              "Of 2360 PHI, 14 are marked otherwise elsewhere between the same words ..."
+    outvoted(corpus.documents)  the places marked in another way than most between the same words, and how most are
 
 No model that sees only so much context can be right on both, so this measures the noise of the labels; what is not
 marked elsewhere may of course be another meaning of the same words. Words compare letter for letter; none are kept.
@@ -10,11 +11,11 @@ marked elsewhere may of course be another meaning of the same words. Words compa
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from phistack.features.documents import Document
+from phistack.features.documents import Document, Span
 from phistack.features.tokens import Tokeniser
 
 _KEY = 3
@@ -52,14 +53,47 @@ class Contradictions:
         )
 
 
+class Outvoted(NamedTuple):
+    """A place that is marked in another way than most are between the same words.
+
+    :param note: its index.
+    :param here: the PHI that share a token with it; none if it is unmarked.
+    :param elsewhere: the PHI that it would have if it were marked as most are.
+    :param as_here: how many places are marked as this one, which included.
+    :param as_elsewhere: how many are marked in the most frequent way.
+    """
+
+    note: int
+    here: tuple[Span, ...]
+    elsewhere: tuple[Span, ...]
+    as_here: int
+    as_elsewhere: int
+
+
 class _Cut(NamedTuple):
-    """A note in tokens, with some in place of what is beside it; PHI as first token, the one after the last, label."""
+    """A note in tokens, with some in place of what is beside it; PHI as first token, the one after the last, label.
+
+    :param offsets: of the first and the last character of each token.
+    """
 
     words: list[str]
+    offsets: list[tuple[int, int]]
     phi: list[tuple[int, int, str]]
 
     def marking(self, begin: int, end: int) -> _Marking:
         return tuple((a - begin, b - begin, label) for a, b, label in self.phi if a < end and begin < b)
+
+    def spans(self, marking: _Marking, begin: int) -> tuple[Span, ...]:
+        """What a marking is in this note, at a token; a token beside the note has no characters."""
+        at = [(self.offsets[max(begin + a, 0)][0], self.offsets[begin + b - 1][1], label) for a, b, label in marking]
+        return tuple(Span(start, end, label) for start, end, label in at if start < end)
+
+
+class _Place(NamedTuple):
+    note: int
+    begin: int
+    window: _Window
+    marking: _Marking
 
 
 def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contradictions:
@@ -68,38 +102,67 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
     :param context: how many tokens on each side must be the same, at least one.
     """
     notes = [_cut(document, context) for document in documents]
-    marked = [
-        (tuple(note.words[begin - context : end + context]), note.marking(begin, end))
-        for note in notes
-        for begin, end, _ in note.phi
-    ]
-    by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
-    for window, _ in marked:
-        by_key[window[:_KEY]].add(window)
-    markings: defaultdict[_Window, Counter[_Marking]] = defaultdict(Counter)
-    for note in notes:
-        for at in range(len(note.words) - _KEY + 1):
-            for window in by_key.get(tuple(note.words[at : at + _KEY]), ()):
-                if tuple(note.words[at : at + len(window)]) == window:
-                    markings[window][note.marking(at + context, at + len(window) - context)] += 1
+    places, markings = _compared(notes, context)
     counts: Counter[str] = Counter()
-    for window, own in marked:
-        kinds = {_difference(own, other) for other in markings[window] if other != own}
-        counts.update(kinds)
-        counts["contradicted"] += bool(kinds)
-        counts["outvoted"] += markings[window][own] < max(markings[window].values())
+    for place in places:
+        ways, own = markings[place.window], place.marking
+        kinds = {_difference(own, other) for other in ways if other != own}
+        end = len(place.window) - 2 * context
+        # Each PHI counts once, also those that share their words with another label.
+        for _ in range(sum((a, b) == (0, end) for a, b, _ in own)):
+            counts.update(kinds)
+            counts["contradicted"] += bool(kinds)
+            counts["outvoted"] += ways[own] < max(ways.values())
     names = ("contradicted", "outvoted", "other_label", "other_extent", "not_marked")
-    return Contradictions(context, len(marked), *(counts[name] for name in names))
+    return Contradictions(context, sum(len(note.phi) for note in notes), *(counts[name] for name in names))
+
+
+def outvoted(documents: Sequence[Document], *, context: int = 1) -> Iterator[Outvoted]:
+    """The places that are marked in another way than most between the same words, note by note.
+
+    :param context: as for `contradictions`.
+    """
+    notes = [_cut(document, context) for document in documents]
+    places, markings = _compared(notes, context)
+    for place in places:
+        [(most, as_elsewhere)] = markings[place.window].most_common(1)
+        as_here = markings[place.window][place.marking]
+        if as_here < as_elsewhere:
+            note = notes[place.note]
+            here, elsewhere = (note.spans(marking, place.begin) for marking in (place.marking, most))
+            yield Outvoted(place.note, here, elsewhere, as_here, as_elsewhere)
+
+
+def _compared(notes: Sequence[_Cut], context: int) -> tuple[list[_Place], dict[_Window, Counter[_Marking]]]:
+    """Each place with the words and the context of some PHI, and how often these are marked in each way."""
+    by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
+    for note in notes:
+        for begin, end, _ in note.phi:
+            window = tuple(note.words[begin - context : end + context])
+            by_key[window[:_KEY]].add(window)
+    places: list[_Place] = []
+    markings: defaultdict[_Window, Counter[_Marking]] = defaultdict(Counter)
+    for index, note in enumerate(notes):
+        for at in range(len(note.words) - _KEY + 1):
+            for window in sorted(by_key.get(tuple(note.words[at : at + _KEY]), ())):
+                if tuple(note.words[at : at + len(window)]) == window:
+                    marking = note.marking(at + context, at + len(window) - context)
+                    markings[window][marking] += 1
+                    places.append(_Place(index, at + context, window, marking))
+    return places, markings
 
 
 def _cut(document: Document, context: int) -> _Cut:
     starts, ends = Tokeniser("liu")(document.text)
     beside = [""] * context  # in place of the tokens before the first and after the last one
-    words = [document.text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    at = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    words = [document.text[a:b] for a, b in at]
     firsts = [int(ends.searchsorted(span.start, side="right")) for span in document.spans]
     lasts = [int(starts.searchsorted(span.end)) for span in document.spans]
     phi = {(a + context, b + context, s.label) for a, b, s in zip(firsts, lasts, document.spans, strict=True) if a < b}
-    return _Cut([*beside, *words, *beside], sorted(phi))
+    length = len(document.text)
+    offsets = [*[(0, 0)] * context, *at, *[(length, length)] * context]
+    return _Cut([*beside, *words, *beside], offsets, sorted(phi))
 
 
 def _difference(own: _Marking, other: _Marking) -> str:

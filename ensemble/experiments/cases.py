@@ -78,8 +78,8 @@ def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     together = [[str(n), *("right" if name in right else "-" for name in systems)] for right, n in patterns(places)]
     rows = [
         [
-            place.document, _as_text(place.gold),
-            *("right" if name in place.right else _as_text(place.said[name]) for name in submodels),
+            place.document, spans_as_text(place.gold),
+            *("right" if name in place.right else spans_as_text(place.said[name]) for name in submodels),
         ]
         for place in cases
     ]  # fmt: skip
@@ -89,7 +89,8 @@ def cases_as_text(places: Sequence[Place], systems: Sequence[str]) -> str:
     return "\n".join((head, "", *tables[0], "", saved, "", *tables[1], ""))
 
 
-def _as_text(spans: Sequence[Span]) -> str:
+def spans_as_text(spans: Sequence[Span]) -> str:
+    """Label and offsets of some spans, or `nothing`."""
     return " + ".join(f"{span.label} {span.start}-{span.end}" for span in spans) or "nothing"
 
 
