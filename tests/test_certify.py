@@ -6,11 +6,11 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace as replaced
 
+from benchmarks.function_engine import FunctionEngine
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.certificate import certificate_for, certificates_of, read_certificate, with_certificate
 from phistack.ensemble.bundles.files import engine_digest
@@ -19,6 +19,7 @@ from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
 from phistack.ensemble.evaluation.bounds import betting_upper, binomial_upper
 from phistack.ensemble.experiments.certificate import Leaks, PatientLeaks, bounds_of, certify, summed
+from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, SettingsError
@@ -31,18 +32,11 @@ PROGRAM = [sys.executable, "-c", "from phistack.ensemble.command_line.app import
 NOTES = synthesize(50, seed=12)
 
 
-class _Finds:
+def finding(pattern: str) -> FunctionEngine:
     """An engine that finds what a regular expression does."""
-
-    label_set = LABELS
-    language = "en"
-
-    def __init__(self, pattern: str) -> None:
-        self._pattern = re.compile(pattern)
-
-    def annotate(self, documents: Any) -> Any:
-        for note in documents:
-            yield note.with_spans(Span(*match.span(), "DOCTOR") for match in self._pattern.finditer(note.text))
+    return FunctionEngine(
+        lambda note: [Decision(Span(*m.span(), "DOCTOR"), 0.9, True, ()) for m in re.finditer(pattern, note.text)]
+    )
 
 
 def note(id: str, text: str, *identifiers: tuple[str, str], patient: str = "") -> Document:
@@ -51,8 +45,8 @@ def note(id: str, text: str, *identifiers: tuple[str, str], patient: str = "") -
 
 
 def left(pattern: str, policy: str, *notes: Document, direct: bool = False) -> list[PatientLeaks]:
-    engine: Any = _Finds(pattern)
-    return summed(Leaks(Corpus(notes, LABELS), engine, Policy.named(policy)).of(engine), direct=direct)
+    leaks = Leaks(Corpus(notes, LABELS), finding(pattern), Policy.named(policy))
+    return summed(leaks.of(finding(pattern)), direct=direct)
 
 
 def test_what_is_not_found_is_left_whole_and_what_is_found_in_part_by_its_letters() -> None:
