@@ -6,9 +6,9 @@
 
 `attacks` trains several engines, each on a random half of some patients. A search of all files of their bundles counts
 the identifiers of their training notes (`phistack inspect`). Then names are divided, for each engine, into those that
-only its notes have and those that only the others have, and three attackers who see the engine's answers guess which is
-which, by
+only its notes have and those that only the others have, and four attackers guess which is which, by
 
+- words: how many of the name's words are in the vocabulary of the bundle
 - score: what stack and submodels give the name in three sentences; a name that was learned is surer
 - time: of a token, the least of some repetitions (Seyedi 2023, PoPETs, on timing a lexicon)
 - shadows: the score beside those of the other engines, with and without the name (Carlini 2022, LiRA)
@@ -150,6 +150,7 @@ def _attacks_table(way: str, targets: Sequence[Target]) -> Table:
     timed = np.linspace(0, len(names) - 1, min(_TIMED, len(names))).astype(int)
     times = np.array([_times(target.engine, [names[i] for i in timed]) for target in targets])
     attacks: dict[str, tuple[Floats, NDArray[np.int64]]] = {
+        "words": (np.array([_known(target.engine, names) for target in targets]), np.arange(len(names))),
         "score": (scores, np.arange(len(names))),
         "time": (times, timed),
         "shadows": (_likelihoods(scores, inside, asked), np.arange(len(names))),
@@ -159,6 +160,11 @@ def _attacks_table(way: str, targets: Sequence[Target]) -> Table:
     ]
     note = f"{len(targets)} engines, {len(names)} names, {int(asked.sum())} guesses; in percent"
     return Table(("attack", "AUC"), [rows], f"Membership of a name, {way}", note)
+
+
+def _known(engine: Engine, names: Sequence[str]) -> Floats:
+    """The share of the words of each name that are values of the column `word`."""
+    return np.array([np.mean([engine.space.id("word", word) > 0 for word in name.split()]) for name in names])
 
 
 def _scores(engine: Engine, names: Sequence[str]) -> Floats:
