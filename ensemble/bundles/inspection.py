@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from phistack.ensemble.bundles.files import read_bundle
-from phistack.ensemble.engine.public_words import public_words
+from phistack.ensemble.engine.public_words import public_strings, public_words
 from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.features.columns.settings import SPELLED
 from phistack.features.columns.table import FeatureSpace
@@ -49,7 +49,7 @@ class Identifier:
 
     :param n_telling: words that no public list has.
     :param read: those of them that can be read.
-    :param whole: whether its words, two or more, can be read in one piece.
+    :param whole: whether its words, two or more, can be read in one piece, and no public list has them so.
     :param file: the first of the bundle that has one of its words or the whole; empty if none has.
     """
 
@@ -86,7 +86,7 @@ class Inspection:
     def table(self) -> Table:
         """The counts."""
         rows: list[TableRow] = [[label, *map(str, row.values())] for label, row in self.counts().items()]
-        note = "read: from the bundle, beyond words of public lists; in one piece: two words or more, public or not"
+        note = "read: from the bundle, and in no public list; in one piece: two words or more"
         return Table(_COLUMNS, [rows[:-1], rows[-1:]], "What of the identifiers can be read", note)
 
     def listed(self) -> Table:
@@ -106,7 +106,8 @@ def inspected(path: Path, notes: Corpus) -> Inspection:
     :raises BundleError: if the bundle cannot be read.
     """
     manifest, files = read_bundle(path)
-    is_public = public_words(manifest.get("language", ""))
+    language = str(manifest.get("language", ""))
+    is_public = public_words(language)
     texts: dict[tuple[str, tuple[str, ...]], str] = {}
     for note in (plain_view(document).document for document in notes.documents):
         for span in note.spans:
@@ -114,13 +115,16 @@ def inspected(path: Path, notes: Corpus) -> Inspection:
             texts.setdefault((span.label, tuple(runs_in(text))), text)
     if not texts:
         raise CorpusError("the notes have no annotated identifiers to search for; give notes in which PHI is marked")
-    words, pieces = _found(strings_of(files), {words for _, words in texts})
+    wanted = {words for _, words in texts}
+    words, pieces = _found(strings_of(files), wanted)
+    _, public = _found((("", string) for string in public_strings(language)), wanted)
     identifiers = []
     for (label, own), text in texts.items():
         telling = [word for word in dict.fromkeys(own) if not is_public(word)]
         read = tuple(word for word in telling if word in words)
-        file = words[read[0]] if read else pieces.get(own, "")
-        identifiers.append(Identifier(label, text, len(telling), read, own in pieces, file))
+        whole = own in pieces and own not in public
+        file = words[read[0]] if read else pieces[own] if whole else ""
+        identifiers.append(Identifier(label, text, len(telling), read, whole, file))
     return Inspection(identifiers)
 
 

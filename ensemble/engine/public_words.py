@@ -3,8 +3,8 @@
     is_public = public_words("es")
     is_public("garcia"), is_public("1987"), is_public("birchwood")     True, True, False: folded words
 
-They are those of the lists that ship with phistack: words of the language, frequent names, places, dates, titles. One
-or two characters, zeros and the years from 1900 to 2099 are public too.
+They are those of what ships with phistack: lists of words of the language, of frequent names, places, dates and titles,
+patterns, the sentences of the self-test. One or two characters, zeros and the years from 1900 to 2099 are public too.
 """
 
 from __future__ import annotations
@@ -19,17 +19,27 @@ from phistack.ensemble.engine.doubt import word_list
 from phistack.ensemble.stacking.repeats.word_counts import common_words
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.discretion import words_in
+from phistack.features.registry import packaged_table
+from phistack.submodels.regex.pattern_files import format_patterns, shipped_patterns
 
 _ANYBODYS = re.compile(r"..?|0+|(?:19|20)\d\d")
 
 
 @cache
 def public_words(language: str) -> Callable[[str], bool]:
-    """Whether a folded word is in a list of a language, an ISO 639-1 code."""
-    entries = (" ".join(entry) for found in Gazetteers.of_language(language).entries.values() for entry in found)
-    listed = (*word_list(language), *common_words(language), *_strings(words(language)), *entries)
-    known = frozenset().union(*map(words_in, listed))
+    """Whether a folded word is in what ships for a language, an ISO 639-1 code."""
+    known = frozenset().union(*map(words_in, public_strings(language)))
     return lambda word: word in known or _ANYBODYS.fullmatch(word) is not None
+
+
+def public_strings(language: str) -> Iterator[str]:
+    """Everything that ships for a language and may be in an engine."""
+    # The language may be that of a bundle, which must not name a file elsewhere.
+    language = language if language.isalpha() else ""
+    yield from (*word_list(language), *common_words(language), *_strings(words(language)))
+    yield from (" ".join(entry) for found in Gazetteers.of_language(language).entries.values() for entry in found)
+    yield from format_patterns(shipped_patterns(language)).splitlines()
+    yield from _strings(packaged_table("phistack.ensemble.bundles", "self_test.toml"))
 
 
 def _strings(table: Any) -> Iterator[str]:
