@@ -57,7 +57,7 @@ _READ_ON = (*KEYED, "generalise", "keep")
 class LookAlike(NamedTuple):
     """A place in the output that was not replaced and looks like an identifier.
 
-    :param note: its id, as reports show it.
+    :param note: its id, as reports show it; of a table with several columns of text, with the number of the column.
     :param label: that most votes have; empty where none marks it and it is only not known to be safe.
     :param likely: how sure the attacker is, in [0, 1]: the mean score of his models, or by the form of the word alone.
     :param votes: the models that mark it.
@@ -179,11 +179,12 @@ def _released(target: Path) -> dict[tuple[str, str], list[Released]]:
     is_hiding = False
     with path.open(encoding="utf-8") as lines:
         for row, line in zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True):
-            for part, replaced in zip(row.parts, line["replaced"], strict=True):
-                if not part.label and part.text:
-                    document = Document(line["id"], part.text, (), line["patient"])
-                    parts[tuple(line["read as"])].append(Released.of(document, replaced))
-                    is_hiding = is_hiding or any(strategy in KEYED for *_, strategy in replaced)
+            read = [pair for pair in zip(row.parts, line["replaced"], strict=True) if not pair[0].label]
+            for number, (part, replaced) in enumerate(read, 1):
+                name = line["id"] if len(read) == 1 else f"{line['id']}, text {number}"
+                document = Document(name, part.text, (), line["patient"])
+                parts[tuple(line["read as"])].append(Released.of(document, replaced))
+                is_hiding = is_hiding or any(strategy in KEYED for *_, strategy in replaced)
     if not is_hiding:
         raise CorpusError(
             f"{target} has no surrogates: tags hide nothing, so that whatever else in it looks like an identifier is "
