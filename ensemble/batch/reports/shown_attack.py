@@ -30,7 +30,7 @@ def statements(found: Attack) -> list[str]:
     return [
         f"The attacker learned from the output of half the patients and searched that of the others, and the other way "
         f"round: {found.notes:,} notes of {found.patients:,} patients with {found.surrogates:,} surrogates",
-        f"His models mark {where}: read these first, as most are identifiers that the run missed"
+        f"His models mark {where}: read these first, as they look like the surrogates around them"
         if marked
         else "His models mark nothing that the run did not replace",
         f"They mark {percent(found.marked / max(1, found.surrogates))} % of the surrogates. What they leave unmarked "
