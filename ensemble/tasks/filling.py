@@ -58,7 +58,7 @@ _DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
 """Kinds of which each mention is drawn anew, so that a number is needed to tell which are the same."""
 _WORD = "Xxxxx"
 """In the place of all PHI, where the words around must tell what it was."""
-_NOTES = 120
+_NOTES = 300
 """The invented notes from which that is learned."""
 Notes = Sequence[tuple[Document, Sequence[Placed]]]
 """Notes with their placeholders."""
