@@ -40,10 +40,11 @@ _STAGED = ("output", "reports", "old")
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, taken: str = "another run is writing to {}; wait until it ends") -> Iterator[None]:
     """Hold the lock of a folder, which is made if it is missing; the lock ends with the process, however that ends.
 
-    :raises SettingsError: if another process holds it.
+    :param taken: the message, with the folder in it, if another process holds it.
+    :raises SettingsError: with that message.
     """
     while True:
         # No other user may read it: an unfinished run is as secret as its input.
@@ -52,7 +53,7 @@ def locked(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise SettingsError(f"another run is writing to {folder}; wait until it ends") from None
+                raise SettingsError(taken.format(folder)) from None
             # The run that held it may have finished and removed the file before we had it.
             if _is_still(folder / "lock", file.fileno()):
                 yield

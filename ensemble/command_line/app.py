@@ -48,6 +48,7 @@ _OURS = {
     "check-labels": "scores",
     "explain": "engines",
     "inspect": "engines",
+    "review": "review",
     "rules": "engines",
     "patterns": "engines",
     "ablate": "experiments",

@@ -61,6 +61,10 @@ phistack explain note.txt --model english
 phistack explain notes --model engine --text --html why.html
 phistack inspect engine --for notes
 phistack inspect english --for notes --json counts.json
+phistack review notes
+phistack review notes --model engine --order random --blind
+phistack review notes --export gold.jsonl
+phistack review notes --merge anna.review --merge ben.review
 phistack rules engine --score more-notes
 phistack rules engine --use edited.txt --out better-engine
 phistack ablate notes --out ablation --jobs 4

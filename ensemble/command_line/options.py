@@ -43,6 +43,8 @@ OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()
 DRAWN = ("patients", "sentences")
 UNITS = ("patient", "document")
+ORDERS = ("uncertain", "diverse", "random")
+REVIEW_PARTS = ("all", "training", "aside")
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -94,6 +94,14 @@ class Source:
         texts = self._overview[1]
         return texts[:: 1 + (len(texts) - 1) // most]
 
+    def format_to(self, out: Path, format: str = "") -> str:
+        """The format to write notes with spans in: as asked, by the ending of `out`, or that of the notes.
+
+        For plain text, that is brat, or jsonl on standard output.
+        """
+        found, of_text = self.notes.format.name, "jsonl" if out == STANDARD else "brat"
+        return format or format_told_by(out) or (of_text if found == "text" else found)
+
     def read(self, engine: Engine, held_back: dict[str, str], *, traced: bool = False) -> Generator[Reading]:
         """The engine's reading of each note that it can read.
 
@@ -142,9 +150,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
     :param format: of `out`; by default that of its file ending, else that of `source`, or brat if that is plain text.
     :raises CorpusError: if it can read none of the notes.
     """
-    found, written = source.notes.format.name, Written()
-    of_text = "jsonl" if out == STANDARD else "brat"
-    format = format or format_told_by(out) or (of_text if found == "text" else found)
+    written = Written()
     with closing(source.read(engine, written.held_back)) as readings:
 
         def annotated() -> Iterator[Document]:
@@ -153,7 +159,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
                 written.spans += len(reading.accepted)
                 yield reading.document.with_spans(reading.accepted)
 
-        write_documents(annotated(), engine.label_set, out, format=format)
+        write_documents(annotated(), engine.label_set, out, format=source.format_to(out, format))
     written.warnings = source.notes.how.warnings
     return written
 
