@@ -14,12 +14,18 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
 from benchmarks.measuring import ROOT
+from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.command_line.app import app
+from phistack.ensemble.review.decisions import Decisions, Scheme
+from phistack.ensemble.review.retraining import outlooks
+from phistack.ensemble.review.server import application, listening, server_of
+from phistack.ensemble.review.session import Session
 from phistack.ensemble.tasks.demo import run_demo
 from phistack.features.formats import read_corpus
 
@@ -121,6 +127,39 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+@contextmanager
+def served(session: Session, token: str = "token") -> Iterator[int]:
+    """Serve a review; gives the port."""
+    with listening(0) as opened:
+        port: int = opened.getsockname()[1]
+        server = server_of(application(session, None, token, port))
+        thread = Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+        thread.start()
+        try:
+            yield port
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def draw_review(chromium: Browser, demo: Path, folder: Path) -> None:
+    """Pictures of a review of some notes with the engine of a demonstration."""
+    engine = load_bundle(demo / "engine")
+    notes = [document.with_spans(()) for document in read_corpus(demo / "unseen").documents[:12]]
+    with Decisions(folder / "review", Scheme.of(engine.label_set)) as decisions:
+        session = Session(notes, decisions, outlooks(engine, notes), engine="english")
+        with served(session) as port:
+            page = chromium.new_page(viewport={"width": 1000, "height": 700}, color_scheme="light")
+            page.goto(f"http://127.0.0.1:{port}/#token")
+            page.locator("mark").first.wait_for()
+            for key in ("d", "Enter", "Enter", "Enter"):
+                page.keyboard.press(key)
+                page.wait_for_timeout(1000)
+            page.screenshot(path=PICTURES / "review.png")
+            page.keyboard.press("l")
+            page.screenshot(path=PICTURES / "review-labels.png")
+
+
 def main() -> None:
     """Write the pictures."""
     PICTURES.mkdir(exist_ok=True)
@@ -133,6 +172,7 @@ def main() -> None:
             if name in ("explain", "shipped"):
                 page.locator("mark.found").first.click()
             page.screenshot(path=PICTURES / f"{name}.png")
+        draw_review(chromium, Path(folder) / "demo", Path(folder))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def review(
-    source: Annotated[Path, argument("NOTES", "Notes in any known format.")],
+    source: Annotated[Path, argument("NOTES", "Notes in any known format, or the reports OUT.run of a run.")],
     *,
     model: options.ModelChoiceOption = None,
     store: Annotated[Path | None, option("The folder of the decisions.", show_default="NOTES.review")] = None,
@@ -46,11 +46,14 @@ def review(
     """Review notes in a page on this machine: correct what an engine suggests, and train it again."""
     from phistack.ensemble.review.decisions import Decisions
     from phistack.ensemble.review.reviewing import exported
+    from phistack.ensemble.review.runs import is_run
 
     for name, value, known in (("order", order, options.ORDERS), ("part", part, options.REVIEW_PARTS)):
         if value not in known:
             raise SettingsError(no_such(name, value, known))
     folder = store or source.with_name(f"{source.name}.{'gold' if merge else 'review'}")
+    if is_run(source):
+        return _review_run(source, folder, export, port)
     if export is not None:
         with Decisions(folder) as decisions:
             written = exported(use.source(source), decisions, export, format=to, part=part)
@@ -117,6 +120,33 @@ def _merge(source: Path, merge: list[Path], folder: Path, port: int, use: UseOpt
             _serve(Session(documents, decisions, [Outlook()] * len(documents), ""), port)
 
 
+def _review_run(run: Path, folder: Path, export: Path | None, port: int) -> None:
+    from phistack.ensemble.review.decisions import Decisions
+    from phistack.ensemble.review.runs import lists_of, run_notes, write_lists
+    from phistack.ensemble.review.session import Session
+
+    found = run_notes(run)
+    if export is None:
+        with Decisions(folder, found.scheme) as decisions:
+            _serve(Session(found.documents, decisions, found.outlooks, ""), port)
+        return
+    with Decisions(folder) as decisions:
+        lists = lists_of(found.documents, decisions)
+    write_lists(lists, export)
+    does = {
+        "strike.txt": "removed everywhere",
+        "always.txt": "found with their labels",
+        "never.txt": "left as they are",
+    }
+    for name, lines in lists.items():
+        if count := sum(not line.startswith("[") for line in lines):
+            say(f"{count} phrases will be {does[name]}: --{name.removesuffix('.txt')} {export / name}")
+
+
+def _tell_address(address: str) -> None:
+    print(f"open {address}\nCtrl-C ends the review; all is saved", flush=True)
+
+
 def _serve(session: Session, port: int, retrainer: Retrainer | None = None) -> None:
     """Serve the page until Ctrl-C."""
     from phistack.ensemble.review.server import listening, serve
@@ -126,7 +156,7 @@ def _serve(session: Session, port: int, retrainer: Retrainer | None = None) -> N
         say(f"{changed} notes changed since they were judged; the page shows which, and they begin anew")
     with listening(port) as opened:
         try:
-            serve(session, opened, retrainer, lambda page: say(f"open {page}\nCtrl-C ends the review; all is saved"))
+            serve(session, opened, retrainer, _tell_address)
         except KeyboardInterrupt:
             pass
         finally:

@@ -364,7 +364,7 @@ async function open(number) {
     found.aside && "This note is set aside: no engine learns from it, and each is measured on it.",
   ];
   $("remark").textContent = remarks.filter(Boolean).join(" ");
-  $("notes").value = number;
+  $("notes").value = $("text").dataset.note = number;
   acted = performance.now();
   const first = sorted().find(span => span.state === SUGGESTED) ?? sorted()[0] ?? word(0, 1);
   if (first) goTo(first); else paint();

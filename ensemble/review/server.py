@@ -17,7 +17,7 @@ import secrets
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -29,6 +29,7 @@ from phistack.ensemble.tools.templates import template
 from phistack.features.errors import CorpusError, PhistackError, SettingsError, place_of
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
@@ -69,6 +70,7 @@ def listening(port: int) -> Iterator[socket.socket]:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((HOST, port))
+            opened.listen()
         except (OSError, OverflowError):
             raise SettingsError(f"the port {port} cannot be used; give another with --port, or none") from None
         yield opened
@@ -81,22 +83,17 @@ def address(opened: socket.socket, token: str) -> str:
 
 def serve(session: Session, opened: socket.socket, retrainer: Retrainer | None, told: Callable[[str], None]) -> None:
     """Serve the page until a signal ends it; :param told: receives the address."""
+    token = secrets.token_urlsafe(24)
+    told(address(opened, token))
+    server_of(application(session, retrainer, token, opened.getsockname()[1])).run(sockets=[opened])
+
+
+def server_of(app: ASGIApp) -> uvicorn.Server:
+    """What serves an application; it logs nothing, as its messages on errors would hold their text."""
     import uvicorn
 
-    token = secrets.token_urlsafe(24)
-    app = application(session, retrainer, token, opened.getsockname()[1])
-    # Its own messages on errors hold traces; the guard tells kind and place.
-    config = uvicorn.Config(
-        app,
-        access_log=False,
-        log_level="critical",
-        server_header=False,
-        ws="none",
-        lifespan="off",
-        h11_max_incomplete_event_size=2**16,
-    )
-    told(address(opened, token))
-    uvicorn.Server(config).run(sockets=[opened])
+    quiet = uvicorn.Config(app, access_log=False, log_level="critical", server_header=False, ws="none", lifespan="off")
+    return uvicorn.Server(quiet)
 
 
 def application(session: Session, retrainer: Retrainer | None, token: str, port: int) -> ASGIApp:
@@ -158,7 +155,23 @@ def application(session: Session, retrainer: Retrainer | None, token: str, port:
         Route("/api/notes/{number:int}/finish", finish, methods=["POST"]),
         Route("/api/train", train, methods=["POST"]),
     ]
-    return _Guard(Starlette(routes=routes), token, port)
+    return _Guard(
+        Starlette(routes=routes, exception_handlers={PhistackError: _refused, Exception: _failed}), token, port
+    )
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": str(error)}, 409 if isinstance(error, CorpusError) else 400)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    from starlette.responses import JSONResponse
+
+    reason = f"internal error, {type(error).__name__} in {place_of(error)}"
+    _LOG.error("%s", reason)
+    return JSONResponse({"error": reason}, 500)
 
 
 async def _body(request: Request, kind: type[_Sent]) -> _Sent:
@@ -186,11 +199,7 @@ class _Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.responses import JSONResponse
 
-        began = False
-
         async def guarded(message: Message) -> None:
-            nonlocal began
-            began = True
             if message["type"] == "http.response.start":
                 message["headers"] += [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
             await send(message)
@@ -203,12 +212,6 @@ class _Guard:
             return await refuse(421, _NO_HOST)
         if scope["path"] != "/" and not hmac.compare_digest(headers.get(TOKEN_HEADER.encode(), b""), self._token):
             return await refuse(403, _NO_TOKEN)
-        try:
+        # Starlette raises what it has answered again, for the server to log with its text.
+        with suppress(Exception):
             await self._app(scope, receive, guarded)
-        except PhistackError as error:
-            await refuse(409 if isinstance(error, CorpusError) else 400, str(error))
-        except Exception as error:
-            reason = f"internal error, {type(error).__name__} in {place_of(error)}"
-            _LOG.error("%s", reason)
-            if not began:
-                await refuse(500, reason)

@@ -1,0 +1,124 @@
+"""Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
+
+    python -m benchmarks.review english --notes 120 --scored 80 --seeds 2
+
+The notes are invented, of all registers, with names that no shipped engine has learned. In each round the next notes by
+the order are judged as the gold standard has them, and an engine is trained on all that were judged so far, with the
+shipped engine as a further submodel; then it orders the rest. F1 is strict, on other notes, that are the same in all
+rounds. A decision is a span that is cut or put where the suggestions of the time are wrong, and one for each note that
+is done. Seconds of work: 4 words a second of reading, and 4 seconds for each decision.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rich.console import Console
+
+from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation import evaluate
+from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.review.order import ORDERS, Outlook, in_order
+from phistack.ensemble.review.retraining import outlooks
+from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.features.columns.settings import FeatureSettings
+from phistack.features.documents import Corpus
+
+_SEED_OF_INVENTED = 8_101
+_WORDS_A_SECOND, _SECONDS_A_DECISION = 4, 4
+_SUBMODELS = ("regex", "crf")
+
+
+class Point(NamedTuple):
+    """After a round: notes and decisions so far, seconds of work, and strict F1 in percent."""
+
+    notes: int
+    decisions: int
+    seconds: float
+    f1: float
+
+
+def score(engine: Engine, scored: Corpus) -> float:
+    """Strict F1 in percent."""
+    found = scored.with_spans([note.spans for note in engine.annotate(scored.documents)])
+    return 100 * evaluate(scored, found).strict.f1.value
+
+
+def rounds(
+    engine: Engine, settings: EngineSettings, pool: Corpus, scored: Corpus, *, order: str, sizes: Sequence[int],
+    first: Sequence[Outlook], seed: int,
+) -> Iterator[Point]:  # fmt: skip
+    """A review in one order.
+
+    :param sizes: how many notes are judged after each round.
+    :param first: what the engine says of the pool.
+    """
+    judged: list[int] = []
+    decisions, seconds, said = 0, 0.0, first
+    for size in sizes:
+        rest = [place for place in range(len(pool)) if place not in judged]
+        best = in_order([said[place] for place in rest], order, seed=seed)
+        chosen = [rest[rank] for rank in best[: size - len(judged)]]
+        for place in chosen:
+            note = pool.documents[place]
+            made = len({*note.spans} ^ {s.span for s in said[place].suggestions}) + 1
+            decisions += made
+            seconds += len(note.text.split()) / _WORDS_A_SECOND + made * _SECONDS_A_DECISION
+        judged += chosen
+        known = replace(pool, documents=tuple(pool.documents[place] for place in judged))
+        again = train(known, replace(settings, seed=seed)).engine
+        yield Point(len(judged), decisions, seconds, score(again, scored))
+        if size != sizes[-1]:
+            said = outlooks(again, pool.documents)
+
+
+def reached(points: Sequence[Point], f1: float) -> Point | None:
+    """The first round after which F1 is at least so much."""
+    return next((point for point in points if point.f1 >= f1), None)
+
+
+def main() -> None:
+    """Print the curves."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("engine", nargs="?", default="english")
+    asked.add_argument("--notes", type=int, default=120)
+    asked.add_argument("--scored", type=int, default=80)
+    asked.add_argument("--seeds", type=int, default=2)
+    asked.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 40])
+    asked.add_argument("--orders", nargs="+", choices=ORDERS, default=["uncertain", "random"])
+    asked.add_argument("--until", type=float, default=95.0)
+    given = asked.parse_args()
+    bundle = bundle_path(given.engine)
+    engine = load_bundle(bundle)
+    corpus = synthesize(given.notes + given.scored, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")
+    pool = replace(corpus, documents=corpus.documents[: given.notes])
+    scored = replace(corpus, documents=corpus.documents[given.notes :])
+    submodels = {**{name: {} for name in _SUBMODELS}, "engine": {"kind": "engine", "bundle": given.engine}}
+    settings = EngineSettings(FeatureSettings(language=engine.language), submodels, folds=3)
+    before, first = score(engine, scored), outlooks(engine, pool.documents)
+    rows = []
+    for order in given.orders:
+        for seed in range(given.seeds):
+            found = rounds(engine, settings, pool, scored, order=order, sizes=given.sizes, first=first, seed=seed)
+            points = [*found]
+            for point in points:
+                print(order, seed, *(f"{value:.1f}" for value in point), flush=True)
+            end = reached(points, given.until)
+            until = f"{end.notes} notes, {end.decisions} decisions" if end else "not reached"
+            f1 = ", ".join(f"{point.f1:.1f}" for point in points)
+            last = points[-1]
+            rows.append((order, str(seed), f1, str(last.decisions), f"{last.seconds / 60:.0f}", until))
+    sizes = ", ".join(map(str, given.sizes))
+    columns = ("order", "seed", f"F1 after {sizes} notes", "decisions", "minutes", f"until F1 {given.until:g}")
+    Console(width=140).print(Table(columns, [rows], f"{given.engine}: F1 {before:.1f} before").rich())
+
+
+if __name__ == "__main__":
+    main()
