@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from benchmarks.function_engine import FunctionEngine
 from benchmarks.pages import served
+from phistack.ensemble.batch.reports.review import ReviewRow, write_review
+from phistack.ensemble.batch.settings import read_struck
 from phistack.ensemble.review.decisions import (
     ABSENT,
     JUDGED,
@@ -37,12 +39,15 @@ from phistack.ensemble.review.decisions import (
 from phistack.ensemble.review.order import Outlook, in_order, mixed
 from phistack.ensemble.review.retraining import Retrainer, expected_gain
 from phistack.ensemble.review.reviewing import drawn, merged
+from phistack.ensemble.review.runs import STRIKE, run_notes
 from phistack.ensemble.review.session import Session, judged, shown_text
 from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.overruling import read_overruling
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError, SettingsError, StorageError, TrainingError
 from phistack.features.formats import read_corpus
 from phistack.features.labels import LabelSet
+from phistack.features.letters import fold
 from tests.fixture_types import Phistack
 
 SCHEME = Scheme.of(LabelSet.named("i2b2-2014"))
@@ -312,6 +317,41 @@ def test_two_reviews_become_one_in_which_only_disagreements_are_open(tmp_path: P
         ]  # fmt: skip
         with pytest.raises(CorpusError, match="no note is done in both"):
             merged([Document("x", TEXT)], *sides, gold)
+
+
+# A batch run
+
+
+def test_words_of_a_run_become_the_lists_of_the_next(tmp_path: Path, phistack: Phistack) -> None:
+    run, store, out = tmp_path / "clean.run", tmp_path / "clean.run.review", tmp_path / "lists"
+    run.mkdir()
+    line = "seen with Hilard and Aspirin at Elm"
+    words = [("Hilard", line), ("Aspirin", line), ("Elm", ""), *((f"Word{n}", "") for n in range(50))]
+    rows = {word: ReviewRow(word, 0.9 - n / 100, 1, 1, "n1", 0, 5, of) for n, (word, of) in enumerate(words)}
+    write_review(run / "review.tsv", rows)
+    (run / "quarantine.jsonl").write_text('{"id": "n9", "place": "line 9", "reason": "its name is not a valid id"}\n')
+    (run / "audit.jsonl").write_text('{"settings": {}}\n{"id": "n2", "lowest": 0.51}\n{"id": "n3", "lowest": 0.99}\n')
+    (run / "summary.json").write_text('{"PHI by label": {"HOSPITAL": 3, "DOCTOR": 1}}')
+    found = run_notes(run)
+    assert [note.id for note in found.documents] == ["notes to look at", "words 1", "words 2"]
+    assert found.documents[0].text.splitlines() == [
+        "n9 was held back: its name is not a valid id",
+        "n2 has an identifier of which the engine was sure by 0.51 only",
+    ]
+    page = found.documents[1]
+    assert page.text.startswith(f"{line}\n{line}\nElm\nWord0\n")
+    with Decisions(store, found.scheme) as decisions:
+        session = Session(found.documents, decisions, found.outlooks, "")
+        first = found.outlooks[1].suggestions
+        assert [page.text[s.start : s.end] for s in first] == [word for word, _ in words[:40]]
+        aspirin, elm = first[1], first[2]
+        gone = [Change(word.start, word.end, STRIKE, SUGGESTED, ABSENT) for word in (aspirin, elm)]
+        judge(session, 1, *gone, Change(elm.start, elm.end, "HOSPITAL", ABSENT, JUDGED))
+    status, said, error = phistack("review", run, "--export", out)
+    assert (status, error) == (0, "") and f"--always {out}/always.txt: 1 phrase, found with its label" in said
+    assert (out / "always.txt").read_text() == "[HOSPITAL]\nElm\n" and (out / "never.txt").read_text() == "Aspirin\n"
+    assert read_struck(out / "strike.txt") == {fold(word) for word, _ in words[:40]} - {"aspirin", "elm"}
+    assert read_overruling(out / "always.txt", out / "never.txt").always.phrases[0].label == "HOSPITAL"
 
 
 # The server
