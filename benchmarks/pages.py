@@ -22,10 +22,12 @@ from typer.testing import CliRunner
 from benchmarks.measuring import ROOT
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.command_line.app import app
+from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.review.decisions import Decisions, Scheme
 from phistack.ensemble.review.retraining import outlooks
 from phistack.ensemble.review.server import application, listening, server_of
 from phistack.ensemble.review.session import Session
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.demo import run_demo
 from phistack.features.formats import read_corpus
 
@@ -142,10 +144,10 @@ def served(session: Session, token: str = "token") -> Iterator[int]:
             thread.join()
 
 
-def draw_review(chromium: Browser, demo: Path, folder: Path) -> None:
-    """Pictures of a review of some notes with the engine of a demonstration."""
-    engine = load_bundle(demo / "engine")
-    notes = [document.with_spans(()) for document in read_corpus(demo / "unseen").documents[:12]]
+def draw_review(chromium: Browser, folder: Path) -> None:
+    """Pictures of a review of invented notes with the English engine that ships."""
+    engine = load_bundle(bundle_path("english"))
+    notes = [document.with_spans(()) for document in synthesize(12, seed=3).documents]
     with Decisions(folder / "review", Scheme.of(engine.label_set)) as decisions:
         session = Session(notes, decisions, outlooks(engine, notes), engine="english")
         with served(session) as port:
@@ -172,7 +174,7 @@ def main() -> None:
             if name in ("explain", "shipped"):
                 page.locator("mark.found").first.click()
             page.screenshot(path=PICTURES / f"{name}.png")
-        draw_review(chromium, Path(folder) / "demo", Path(folder))
+        draw_review(chromium, Path(folder))
 
 
 if __name__ == "__main__":

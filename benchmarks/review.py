@@ -1,6 +1,7 @@
 """Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
 
     python -m benchmarks.review english --notes 120 --scored 80 --seeds 2
+    python -m benchmarks.review --page 30           how long the page takes to open, and to act on a key
 
 The notes are invented, of all registers, with names that no shipped engine has learned. In each round the next notes by
 the order are judged as the gold standard has them, and an engine is trained on all that were judged so far, with the
@@ -12,24 +13,32 @@ is done. Seconds of work: 4 words a second of reading, and 4 seconds for each de
 from __future__ import annotations
 
 import argparse
+import re
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
 
+from benchmarks.pages import browser, served
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.evaluation.tables import Table
+from phistack.ensemble.review.decisions import Decisions, Scheme, Suggestion
 from phistack.ensemble.review.order import ORDERS, Outlook, in_order
 from phistack.ensemble.review.retraining import outlooks
+from phistack.ensemble.review.session import Session
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.columns.settings import FeatureSettings
-from phistack.features.documents import Corpus
+from phistack.features.documents import Corpus, Document
+from phistack.features.labels import LabelSet
 
 _SEED_OF_INVENTED = 8_101
 _WORDS_A_SECOND, _SECONDS_A_DECISION = 4, 4
@@ -84,8 +93,36 @@ def reached(points: Sequence[Point], f1: float) -> Point | None:
     return next((point for point in points if point.f1 >= f1), None)
 
 
+_KEY = """key => {
+    const began = performance.now();
+    document.getElementById("text").dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+    document.getElementById("text").getBoundingClientRect();
+    return performance.now() - began;
+}"""
+
+
+def page_times(kilobytes: int) -> str:
+    """How long the page takes to open with a note of that size, and to act on a key and lay the note out again."""
+    text = "Seen by Dr. Anne Hunt at Elm Hospital on 3 March 2021 for a cough; she went home.\n"
+    text *= 1 + 1000 * kilobytes // len(text)
+    spans = [Suggestion(m.start(), m.end(), "DOCTOR", 0.9) for m in re.finditer("Anne Hunt", text)]
+    scheme = Scheme.of(LabelSet.named("i2b2-2014"))
+    with tempfile.TemporaryDirectory() as folder, Decisions(Path(folder) / "review", scheme) as decisions:
+        session = Session([Document("note", text)], decisions, [Outlook(tuple(spans))], "")
+        with served(session) as port, browser() as chromium:
+            page = chromium.new_page()
+            began = time.monotonic()
+            page.goto(f"http://127.0.0.1:{port}/#token")
+            page.locator("mark").first.wait_for(state="attached")
+            opened = time.monotonic() - began
+            keys = ["Enter", "n", "x", "ArrowRight", "4", "u", "r", "j", "e"] * 4
+            times = sorted(page.evaluate(_KEY, key) for key in keys)
+    median, worst = times[len(times) // 2], times[-1]
+    return f"{kilobytes} kB, {len(spans)} spans: open in {opened:.2f} s; a key {median:.0f} ms, at most {worst:.0f} ms"
+
+
 def main() -> None:
-    """Print the curves."""
+    """Print the curves, or with `--page` the times of the page."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("engine", nargs="?", default="english")
     asked.add_argument("--notes", type=int, default=120)
@@ -94,7 +131,12 @@ def main() -> None:
     asked.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 40])
     asked.add_argument("--orders", nargs="+", choices=ORDERS, default=["uncertain", "random"])
     asked.add_argument("--until", type=float, default=95.0)
+    asked.add_argument("--page", type=int, nargs="*", metavar="KILOBYTES", help="time the page with such notes instead")
     given = asked.parse_args()
+    if given.page is not None:
+        for kilobytes in given.page or (30, 300):
+            print(page_times(kilobytes))
+        return
     bundle = bundle_path(given.engine)
     engine = load_bundle(bundle)
     corpus = synthesize(given.notes + given.scored, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")

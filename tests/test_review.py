@@ -306,7 +306,7 @@ def test_two_reviews_become_one_in_which_only_disagreements_are_open(tmp_path: P
         judge(session, 1, *changes)
         sides.append(decisions)
     with sides[0], sides[1], Decisions(tmp_path / "gold", SCHEME) as gold:
-        documents, agreement = merged(session.documents, *sides, gold)
+        documents, agreement = merged(session.documents, sides[0], sides[1], gold)
         assert [note.id for note in documents] == ["101-01", "100-01"]
         assert agreement.score.f1.value == pytest.approx(3 / 4) and agreement.names == ("anna", "ben")
         session = Session(documents, gold, [Outlook()] * 2, "")
@@ -316,7 +316,7 @@ def test_two_reviews_become_one_in_which_only_disagreements_are_open(tmp_path: P
             (12, 16, JUDGED, ""), (20, 25, SUGGESTED, "anna"), (20, 26, SUGGESTED, "ben")
         ]  # fmt: skip
         with pytest.raises(CorpusError, match="no note is done in both"):
-            merged([Document("x", TEXT)], *sides, gold)
+            merged([Document("x", TEXT)], sides[0], sides[1], gold)
 
 
 # A batch run

@@ -133,14 +133,11 @@ def _review_run(run: Path, folder: Path, export: Path | None, port: int) -> None
     with Decisions(folder) as decisions:
         lists = lists_of(found.documents, decisions)
     write_lists(lists, export)
-    does = {
-        "strike.txt": "removed everywhere",
-        "always.txt": "found with their labels",
-        "never.txt": "left as they are",
-    }
+    does = {"strike.txt": "removed everywhere", "always.txt": "found with its label", "never.txt": "left as it is"}
     for name, lines in lists.items():
         if count := sum(not line.startswith("[") for line in lines):
-            say(f"{count} phrases will be {does[name]}: --{name.removesuffix('.txt')} {export / name}")
+            noun = "phrase" if count == 1 else "phrases"
+            say(f"--{name.removesuffix('.txt')} {export / name}: {count} {noun}, {does[name]}")
 
 
 def _tell_address(address: str) -> None:

@@ -384,7 +384,7 @@ async function status() {
   if (f1?.length) rows.push(["Its F1 on notes set aside", `${percent(f1[0])} (${percent(f1[1])} to ${percent(f1[2])})`]);
   for (const [notes, value] of found.curve ?? []) rows.push([`F1 after ${notes} notes`, percent(value)]);
   if (found.next) rows.push(["The next 50 notes may bring", percent(found.next)]);
-  for (const [what, value] of Object.entries(found.agreement)) if (value) rows.push([`Agreement ${what}`, `${percent(value[0])} in ${value[1]} notes`]);
+  for (const [what, value] of Object.entries(found.agreement)) if (value) rows.push([`Agreement ${what}`, `${percent(value[0])} in ${value[1]} ${value[1] === 1 ? "note" : "notes"}`]);
   $("figures").replaceChildren(...rows.flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
   $("said").textContent = found.training ? "An engine is being trained; go on meanwhile." : found.said ?? "";
   if (found.training) setTimeout(status, 2000);
