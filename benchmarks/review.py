@@ -1,6 +1,7 @@
 """Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
 
     python -m benchmarks.review english --notes 120 --scored 80 --seeds 2
+    python -m benchmarks.review english --met       which share of the engine's errors is met how soon, by order
     python -m benchmarks.review --page 30           how long the page takes to open, and to act on a key
 
 The notes are invented, of all registers, with names that no shipped engine has learned. In each round the next notes by
@@ -21,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from rich.console import Console
 
 from benchmarks.pages import browser, served
@@ -93,6 +95,27 @@ def reached(points: Sequence[Point], f1: float) -> Point | None:
     return next((point for point in points if point.f1 >= f1), None)
 
 
+def errors_met(pool: Corpus, first: Sequence[Outlook], shares: Sequence[float], seeds: int = 20) -> Table:
+    """What share of the engine's wrong spans a person has met after a share of the words, by order; no training.
+
+    :param first: what the engine says of the pool.
+    """
+    wrong = [len({*n.spans} ^ {s.span for s in o.suggestions}) for n, o in zip(pool.documents, first, strict=True)]
+    words = [len(note.text.split()) for note in pool.documents]
+    rows = []
+    for order in ORDERS:
+        met = []
+        for seed in range(seeds):
+            ranked = in_order(first, order, seed=seed)
+            read, found = np.cumsum([words[n] for n in ranked]), np.cumsum([wrong[n] for n in ranked])
+            met.append(np.interp([share * sum(words) for share in shares], read, found / sum(wrong)))
+        rows.append((order, *(f"{100 * share:.0f} %" for share in np.mean(met, axis=0))))
+    columns = ("order", *(f"{share:.0%} of the words" for share in shares))
+    return Table(
+        columns, [rows], f"share of the {sum(wrong)} wrong spans of {len(pool)} notes that are met after reading"
+    )
+
+
 _KEY = """key => {
     const began = performance.now();
     document.getElementById("text").dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
@@ -132,6 +155,7 @@ def main() -> None:
     asked.add_argument("--orders", nargs="+", choices=ORDERS, default=["uncertain", "random"])
     asked.add_argument("--until", type=float, default=95.0)
     asked.add_argument("--page", type=int, nargs="*", metavar="KILOBYTES", help="time the page with such notes instead")
+    asked.add_argument("--met", action="store_true", help="only how soon the engine's errors are met, without training")
     given = asked.parse_args()
     if given.page is not None:
         for kilobytes in given.page or (30, 300):
@@ -144,6 +168,9 @@ def main() -> None:
     scored = replace(corpus, documents=corpus.documents[given.notes :])
     submodels = {**{name: {} for name in _SUBMODELS}, "engine": {"kind": "engine", "bundle": given.engine}}
     settings = EngineSettings(FeatureSettings(language=engine.language), submodels, folds=3)
+    if given.met:
+        Console(width=140).print(errors_met(pool, outlooks(engine, pool.documents), (0.1, 0.2, 0.3, 0.5)).rich())
+        return
     before, first = score(engine, scored), outlooks(engine, pool.documents)
     rows = []
     for order in given.orders:

@@ -51,7 +51,9 @@ def review(
     for name, value, known in (("order", order, options.ORDERS), ("part", part, options.REVIEW_PARTS)):
         if value not in known:
             raise SettingsError(no_such(name, value, known))
-    folder = store or source.with_name(f"{source.name}.{'gold' if merge else 'review'}")
+    if str(source) == "-":
+        raise SettingsError("review needs notes that can be read again; give a file or folder, not -")
+    folder = store or source.resolve().with_name(f"{source.resolve().name}.{'gold' if merge else 'review'}")
     if is_run(source):
         return _review_run(source, folder, export, port)
     if export is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from itertools import count
 from math import log
@@ -103,22 +104,22 @@ class Retrainer:
         return learned + changed + scores
 
     def _trained_on(self, corpus: Corpus) -> Path:
-        """Train an engine in another process; its bundle and its notes are in the folder of the decisions.
+        """Train an engine in another process; its bundle is in the folder of the decisions, the notes stay nowhere.
 
         :raises TrainingError: with what the command said, if it did not succeed.
         """
-        folder = self._session.decisions.folder
+        folder, labels = self._session.decisions.folder, corpus.label_set.name
         bundle = next(path for n in count(1) if not (path := folder / f"engine-{n}").exists())
-        notes = bundle.with_suffix(".jsonl")
-        notes.unlink(missing_ok=True)
-        write_corpus(corpus, notes, format="jsonl")
-        labels = ["--label-set", corpus.label_set.name] if corpus.label_set.name in LabelSet.names() else []
-        command = [sys.executable, "-m", "phistack.ensemble.command_line.app", "train", notes, "--model", bundle]
-        options = ["--submodels", SUBMODELS, "--with", self._base, "--jobs", 1, *labels]
-        self._process = subprocess.Popen(
-            [*map(str, command + options)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        said = self._process.communicate()[1].strip().splitlines() or ["the training was ended from outside"]
+        with tempfile.TemporaryDirectory(dir=folder) as made:
+            notes = Path(made) / "notes.jsonl"
+            write_corpus(corpus, notes, format="jsonl")
+            command = [sys.executable, "-m", "phistack.ensemble.command_line.app", "train", notes, "--model", bundle]
+            known = ["--label-set", labels] if labels in LabelSet.names() else []
+            options = ["--submodels", SUBMODELS, "--with", self._base, "--jobs", 1, *known]
+            self._process = subprocess.Popen(
+                [*map(str, command + options)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+            said = self._process.communicate()[1].strip().splitlines() or ["the training was ended from outside"]
         if self._process.returncode:
             raise TrainingError(said[-1].removeprefix("phistack: "))
         return bundle

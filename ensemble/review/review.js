@@ -42,7 +42,7 @@ async function sent(number, path, body) {
       return complain("");
     } catch (error) {
       complain(error.status ? error.message : "phistack review does not answer: what you do now is not saved until it runs again");
-      if (error.status === 409 && note?.number === number) return open(number);
+      if (error.status === 409 && note?.number === number) return show(number);
       if (error.status) return;
       await new Promise(done => setTimeout(done, 1000));
     }
@@ -346,6 +346,10 @@ function step(by) {
 
 async function open(number) {
   await saving;
+  await show(number);
+}
+
+async function show(number) {
   const found = await api(`notes/${number}`);
   const told = new Map(), spans = new Map();
   for (const [start, end, label, state, probability, by] of found.spans) {
