@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 
 from benchmarks.measuring import ROOT
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.command_line.app import app
 from phistack.ensemble.bundles.shipped import bundle_path
+from phistack.ensemble.command_line.app import app
 from phistack.ensemble.review.decisions import Decisions, Scheme
 from phistack.ensemble.review.retraining import outlooks
 from phistack.ensemble.review.server import application, listening, server_of

@@ -42,7 +42,6 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Document
 from phistack.features.labels import LabelSet
 
-_SEED_OF_INVENTED = 8_101
 _WORDS_A_SECOND, _SECONDS_A_DECISION = 4, 4
 _SUBMODELS = ("regex", "crf")
 
@@ -155,6 +154,7 @@ def main() -> None:
     asked.add_argument("--orders", nargs="+", choices=ORDERS, default=["uncertain", "random"])
     asked.add_argument("--until", type=float, default=95.0)
     asked.add_argument("--page", type=int, nargs="*", metavar="KILOBYTES", help="time the page with such notes instead")
+    asked.add_argument("--notes-seed", type=int, default=8_101, help="of the invented notes")
     asked.add_argument("--met", action="store_true", help="only how soon the engine's errors are met, without training")
     given = asked.parse_args()
     if given.page is not None:
@@ -163,7 +163,7 @@ def main() -> None:
         return
     bundle = bundle_path(given.engine)
     engine = load_bundle(bundle)
-    corpus = synthesize(given.notes + given.scored, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")
+    corpus = synthesize(given.notes + given.scored, seed=given.notes_seed, registers="all", lexicon="test")
     pool = replace(corpus, documents=corpus.documents[: given.notes])
     scored = replace(corpus, documents=corpus.documents[given.notes :])
     submodels = {**{name: {} for name in _SUBMODELS}, "engine": {"kind": "engine", "bundle": given.engine}}

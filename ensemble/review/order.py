@@ -1,13 +1,14 @@
 """What an engine says of a note, and which notes a person had best look at first.
 
-    outlook = Outlook.of(reading)                      what it suggests, and how many of its decisions are likely wrong
+    outlook = Outlook.of(reading)                      what it suggests, and how many of its decisions may be wrong
     in_order(outlooks, "uncertain", seed=0)            [7, 2, ...]: positions
     is_drawn(0, "aside", "patient 110", 0.2)           the same in each run, on each machine
 
-`uncertain` begins with the notes in which most wrong decisions are expected: the sum, over the candidates, of the
-probability that the stack is wrong, and of how far the submodels disagree (query by committee; Settles and Craven
-2008). `diverse` begins with the notes that have most words near candidates which no earlier note has, greedily, which
-covers at least 1 - 1/e of what is possible (Nemhauser et al. 1978). `random` is the baseline of both.
+`uncertain` begins with the notes in which a person who reads meets most wrong decisions: their expected number, by the
+probabilities of the stack, for the length of the note. (The disagreement of the submodels is in these probabilities
+already; added to them, it made the order worse.) `diverse` begins with the notes that have most words near candidates
+which no earlier note has, greedily, which covers at least 1 - 1/e of what is possible (Nemhauser et al. 1978). `random`
+is the baseline of both; `python -m benchmarks.review english --met` compares them.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ ORDERS = ("uncertain", "diverse", "random")
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NEAR = 40
+_OPENING = 100
+"""What opening a note costs, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What is known of a note before a person reads it.
 
-    :param wrong: how many wrong decisions of the engine are expected; infinite for a note that it cannot read.
+    :param wrong: how many wrong decisions are expected for a character; infinite for a note that it cannot read.
     :param words: those near candidates, in small letters.
     """
 
@@ -43,22 +46,20 @@ class Outlook:
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
     @classmethod
-    def of(cls, reading: Reading, n_submodels: int = 1) -> Outlook:
-        """What an engine of some submodels says of a note."""
+    def of(cls, reading: Reading) -> Outlook:
+        """What an engine says of a note."""
         text, decisions = reading.document.text, reading.decisions
         near = (_WORD.findall(text, max(0, d.span.start - _NEAR), d.span.end + _NEAR) for d in decisions)
         return cls(
             tuple(Suggestion(d.span.start, d.span.end, d.span.label, d.probability) for d in decisions if d.accepted),
-            inf if reading.objection else sum(_doubt(decision, n_submodels) for decision in decisions),
+            inf if reading.objection else sum(map(_doubt, decisions)) / (len(text) + _OPENING),
             frozenset(word.lower() for words in near for word in words),
         )
 
 
-def _doubt(decision: Decision, n_submodels: int) -> float:
-    """How likely the decision is wrong, and how far the submodels are from speaking with one voice: each 0 to 1."""
-    wrong = 1 - decision.probability if decision.accepted else decision.probability
-    share = min(1.0, sum(vote.chosen for vote in decision.votes) / n_submodels)
-    return wrong + 4 * share * (1 - share)
+def _doubt(decision: Decision) -> float:
+    """How likely the decision is wrong."""
+    return 1 - decision.probability if decision.accepted else decision.probability
 
 
 def in_order(outlooks: Sequence[Outlook], order: str, *, seed: int) -> list[int]:

@@ -41,7 +41,7 @@ def outlooks(engine: Engine, documents: Sequence[Document]) -> list[Outlook]:
     found = []
     with progress("reading", total=len(documents)) as advance:
         for reading in engine.read(documents):
-            found.append(Outlook.of(reading, max(1, len(engine.names))))
+            found.append(Outlook.of(reading))
             advance("")
     return found
 

@@ -9,7 +9,7 @@ history.replaceState(null, "", location.pathname);
 const SIGNS = {done: "✓", begun: "…", changed: "!", new: "○"};
 
 let entries = [], labels = [], category = {}, note = null, at = {start: 0, end: 0}, used = "", acted = performance.now();
-let saving = Promise.resolve(), unsaved = 0;
+let saving = Promise.resolve(), unsaved = 0, trains = false;
 
 function made(tag, text, attributes = {}) {
   const element = document.createElement(tag);
@@ -392,6 +392,17 @@ async function status() {
   $("figures").replaceChildren(...rows.flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
   $("said").textContent = found.training ? "An engine is being trained; go on meanwhile." : found.said ?? "";
   if (found.training) setTimeout(status, 2000);
+  else if (trains) await list();
+  trains = found.training;
+}
+
+async function list() {
+  const found = await api("state");
+  ({entries} = found);
+  $("notes").replaceChildren(...entries.map(entry => made("option", "", {value: entry.number})));
+  for (const entry of entries) stateOf(entry.number, entry.state);
+  if (note) $("notes").value = note.number;
+  return found;
 }
 
 $("notes").addEventListener("change", event => open(Number(event.target.value)));
@@ -412,8 +423,7 @@ $("labels").addEventListener("keydown", event => {
 for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("close", () => $("text").focus({preventScroll: true}));
 
 async function begin() {
-  const found = await api("state");
-  ({entries} = found);
+  const found = await list();
   category = Object.fromEntries(found.labels), labels = found.labels.map(([label]) => label);
   for (const [place, label] of labels.entries()) {
     const button = made("button", label, {type: "button", class: `chip c-${category[label]}`});
@@ -421,8 +431,6 @@ async function begin() {
     button.addEventListener("click", () => { $("labels").close(); relabel(label); });
     $("choices").append(button);
   }
-  $("notes").append(...entries.map(entry => made("option", "", {value: entry.number})));
-  for (const entry of entries) stateOf(entry.number, entry.state);
   $("train").hidden = !found.trains;
   document.body.classList.add("ready");
   await open((entries.find(entry => entry.state !== "done") ?? entries[0]).number);
