@@ -39,7 +39,6 @@ from phistack.ensemble.command_line.options import (
     option,
 )
 from phistack.ensemble.tools.comma_lists import comma_list
-from phistack.features.discretion import PATIENTS
 from phistack.features.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -204,7 +203,7 @@ class TrainingOptions:
     seed: Annotated[int | None, option("Seed of all random choices.", show_default="0")] = None
     patterns: PatternsOption = None
     private: Annotated[
-        bool, option(f"Keep no word of identifiers or of fewer than {PATIENTS} patients in the engine.", "--private")
+        bool, option("Keep no word of identifiers or of fewer than five patients in the engine.", "--private")
     ] = False
     cache: Annotated[Path | None, option("A folder that keeps the predictions of finished folds.")] = None
     jobs: JobsOption = 2
@@ -218,6 +217,7 @@ class TrainingOptions:
         """How an engine for a corpus is trained; :raises SettingsError: for a wrong preset, file or option."""
         from phistack.ensemble.bundles.files import bundle_settings
         from phistack.ensemble.training.settings import EngineSettings
+        from phistack.features.discretion import PATIENTS
         from phistack.features.files import file_named
         from phistack.submodels.regex.pattern_files import user_patterns
 
