@@ -140,11 +140,11 @@ function join() {
 }
 
 function everywhere() {
-  const span = there(), sought = note.chars.slice(at.start, at.end), changes = [], n = sought.length;
+  const span = there(), spans = sorted(), sought = note.chars.slice(at.start, at.end), changes = [], n = sought.length;
   const ends = (i, j) => i < 0 || j >= note.chars.length || !(isWord(note.chars[i]) && isWord(note.chars[j]));
   for (let i = n ? note.chars.indexOf(sought[0]) : -1; i >= 0; i = note.chars.indexOf(sought[0], i + 1)) {
     if (!sought.every((c, k) => note.chars[i + k] === c) || !ends(i - 1, i) || !ends(i + n - 1, i + n)) continue;
-    const range = {start: i, end: i + n}, over = touched(range);
+    const range = {start: i, end: i + n}, over = spans.filter(other => overlaps(other, range));
     if (!span) changes.push(...over.filter(other => same(other, range)).map(other => change(other, other.label, ABSENT)));
     else if (!over.some(other => !same(other, range))) {
       changes.push(...over.filter(other => other.label !== span.label).map(other => change(other, other.label, ABSENT)));
