@@ -28,6 +28,8 @@ from phistack.ensemble.engine import Reading
 from phistack.ensemble.engine.options import RECALLS
 from phistack.ensemble.experiments.tuning import SPACES
 from phistack.ensemble.papers.options import PAPERS
+from phistack.ensemble.review.order import ORDERS
+from phistack.ensemble.review.session import PARTS
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import PRESETS
@@ -132,6 +134,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     assert tuple(FORMATS) == choices.FORMATS
     assert usual_names() == choices.SUBMODELS and choices.SUBMODELS[:4] == SUBMODELS
     assert choices.RECALLS == RECALLS
+    assert (choices.ORDERS, choices.REVIEW_PARTS) == (ORDERS, PARTS)
     assert (PRESETS.names, SPACES.names) == (choices.PRESETS, choices.SPACES)
 
 
