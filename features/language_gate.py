@@ -7,7 +7,7 @@
 
 Text that an engine cannot read would be released with every name in it. The limits are learned from the training
 notes: one note in 1,000 may be further from the engine's language than the limit, and a further language is read if
-one note in 50 has it, as an engine that saw less of it finds little in it.
+one note in 50 is in it, as an engine that saw less of it finds little in it.
 """
 
 from __future__ import annotations
@@ -87,14 +87,18 @@ class LanguageGate:
         """
         plain = [plain_text(text, html=html) for text in texts]
         gate = cls(_with_alike(language), (LATIN, *sorted(_common_scripts(plain))), html=html)
-        found = [gate.passages(text, is_known) for text in plain]
-        others = Counter(other for passages in found for other in {p.language for p in passages if p.distance})
+        others = Counter(language for text in plain for language in gate._languages_of_most(text))
         common = sorted(other for other, n in others.items() if n > max(1, len(plain) / _ENOUGH))
-        gate = replace(gate, languages=(*gate.languages, *common))
+        gate = replace(gate, languages=_with_alike(*gate.languages, *common))
         # What is further than any limit is in another language and says nothing about the engine's own.
         distances = [[p.distance for p in gate.passages(text, is_known)] for text in plain]
         far = [max((distance for distance in note if distance <= _MOST_DISTANCE), default=0.0) for note in distances]
         return replace(gate, distance=min(_MOST_DISTANCE, max(_LEAST_DISTANCE, _limit(far))))
+
+    def _languages_of_most(self, text: str) -> set[str]:
+        """The other languages that most of a note is in, known words or not, as the notes have taught them."""
+        passages = [passage for passage in self.passages(text) if passage.distance]
+        return {passage.language for passage in passages} if mostly_in(text, passages) else set()
 
     def not_text(self, text: str) -> str:
         """Why a note is no text; empty if it is text."""
