@@ -25,6 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phistack: Phistack) -
 
     monkeypatch.setattr("phistack.ensemble.batch.deidentify", keep)
     monkeypatch.setattr(batch, "tell_reliability", lambda model: None)
+    monkeypatch.setattr("phistack.ensemble.bundles.certificate.certificate_for", lambda *given: None)
 
     def run(config: Any, *arguments: Any) -> Any:
         (tmp_path / "config.toml").write_text(config)

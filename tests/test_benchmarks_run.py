@@ -39,6 +39,7 @@ SHORT = {
     "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",
     "own_notes {engine} --on invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
     "results --check": "",
+    "review {engine} --notes 3 --scored 0 --met": "random",
     "review_list {engine} --notes 10": "first rows",
     "throughput --model {engine} --corpus {corpora}/meddocan/dev --repetitions 1 --results {results}": "regex+tbed",
     "training": "2 processes",
