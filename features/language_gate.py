@@ -39,7 +39,6 @@ _LEAST_FOREIGN = 0.25
 _MOSTLY = 0.5
 _ONE_IN = 1000
 _ENOUGH = 50
-_MARGIN = 1.5
 _OWN_SCRIPT = 0.05
 _FILE = "language_gate.json"
 _ALIKE = {"no": ("no", "nn", "da")}
@@ -176,6 +175,6 @@ def _common_scripts(texts: Sequence[str]) -> set[str]:
 
 
 def _limit(values: Sequence[float]) -> float:
-    """A limit that at most one in 1,000 values exceeds (of few values, one), with a margin."""
+    """The limit that at most one in 1,000 values exceeds; of few values, one."""
     allowed = max(len(values) // _ONE_IN, 1 if len(values) >= _ONE_IN / 10 else 0)
-    return _MARGIN * sorted(values)[-1 - allowed] if values else 0.0
+    return sorted(values)[-1 - allowed] if values else 0.0

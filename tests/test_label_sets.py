@@ -184,5 +184,6 @@ def test_a_file_without_the_mapping_says_where_it_belongs(tmp_path: Path) -> Non
 
 def test_the_file_of_the_manual_is_a_label_set(tmp_path: Path) -> None:
     manual = (Path(__file__).parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
-    (tmp_path / "ward.toml").write_text(re.findall(r"^```toml\n(# ward.toml.*?)^```$", manual, re.M | re.S)[0], encoding="utf-8")
+    [shown] = re.findall(r"^```toml\n(# ward.toml.*?)^```$", manual, re.M | re.S)
+    (tmp_path / "ward.toml").write_text(shown, encoding="utf-8")
     assert LabelSet.of(str(tmp_path / "ward.toml")).labels == ("Namn", "Plats")

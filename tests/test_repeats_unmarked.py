@@ -95,8 +95,8 @@ def test_a_policy_that_does_not_ask_for_it_leaves_what_was_not_found(run: Any) -
 def test_policies_for_release_seek_again_and_the_option_is_checked() -> None:
     seeking = {name for name in Policy.names() if Policy.named(name).options.seek_again}
     assert seeking == {
-        "safe-harbor", "limited-data-set", "surrogate", "surrogate-changing", "i2b2-2014", "ngrid-2016", "meddocan", "nut",
-        "stockholm-epr-phi",
+        "safe-harbor", "limited-data-set", "surrogate", "surrogate-changing", "i2b2-2014", "ngrid-2016", "meddocan",
+        "nut", "stockholm-epr-phi",
     }  # fmt: skip
     with pytest.raises(SettingsError, match="seek_again"):
         PolicyOptions(seek_again="yes")

@@ -118,7 +118,7 @@ def train(
             waiting = [model.name for model in models if model.costly and settings.cascade]
             cascade = Cascade.fit(tables, fitted.proposed, stackers, waiting=waiting)
         seconds["stacker", "cascade"] = watch.spent()
-    texts, read = (document.text for document in corpus.documents), settings.features
+    texts, read = map(_without_phi, corpus.documents), settings.features
     gate = LanguageGate.fit(texts, read.language, html=read.html, is_known=seen_words(stacker.counts))
     engine = Engine(corpus.label_set, space, models, stacker, smaller, gate, cascade)
     return Training(engine, saved, out_of_fold, seconds, warnings)
@@ -215,6 +215,14 @@ def prepared(
     tags = [table.tags(counts=warnings) for table in tables[: len(documents)]]
     check_phi([any(tag != OUTSIDE for tag in of_note) for of_note in tags], parts)
     return space, tables, parts, warnings
+
+
+def _without_phi(note: Document) -> str:
+    """The text with blanks in place of PHI, as names of any language are in notes of each."""
+    text = list(note.text)
+    for span in note.spans:
+        text[span.start : span.end] = " " * (span.end - span.start)
+    return "".join(text)
 
 
 def _discretion(documents: Sequence[Document], settings: EngineSettings) -> Discretion | None:
