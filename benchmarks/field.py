@@ -144,7 +144,7 @@ def draw(sections: Sequence[Sequence[Sequence[str]]], svg: Path) -> None:
                     style = {"fontsize": 7, "color": BLUE if ours else INK, "ha": "right" if x > 50 else "left"}
                     axes.plot(x, y, "o", color=BLUE if ours else GREY)
                     # Neighbours have their names above and below.
-                    offset = (-5 if x > 50 else 4, -10 if number % 2 else 4)
+                    offset = (-5 if x > 50 else 4, 4 if ours or number % 2 == 0 else -10)
                     name = tool if ours else tool.rsplit(" ", 1)[0]
                     axes.annotate(name, (x, y), textcoords="offset points", xytext=offset, **style)
             figure.supxlabel("touched", fontsize=9)
