@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.pages import CHROMIUM, NARROW, PAGES, WIDE, browser, make_pages
 from phistack.ensemble.tasks import demo
+from tests.opened_pages import OpenedPage
 
 pytest.importorskip("playwright", reason="the extra `dev` installs Playwright")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the extra `dev` installs axe")
@@ -36,17 +37,11 @@ def chromium() -> Iterator[Any]:
         yield opened
 
 
-class Opened:
-    """A page in the browser, with all its parts unfolded, and what the browser reported and asked for."""
+class Opened(OpenedPage):
+    """A page of a file, with all its parts unfolded."""
 
     def __init__(self, chromium: Any, path: Path, width: int = WIDE, scheme: Any = "light") -> None:
-        self.page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.reported: list[str] = []
-        self.requested: list[str] = []
-        self.page.on("console", lambda message: self.reported.append(message.text))
-        self.page.on("pageerror", lambda error: self.reported.append(str(error)))
-        self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.goto(path.as_uri())
+        super().__init__(chromium, path.as_uri(), width, scheme)
         self.page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
 
     def text(self) -> str:

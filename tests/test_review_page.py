@@ -12,6 +12,7 @@ from phistack.ensemble.review.order import Outlook
 from phistack.ensemble.review.session import Session
 from phistack.features.documents import Document
 from phistack.features.labels import LabelSet
+from tests.opened_pages import OpenedPage
 
 pytest.importorskip("playwright", reason="the extra `dev` installs Playwright")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the extra `dev` installs axe")
@@ -54,17 +55,11 @@ def port(session: Session) -> Iterator[int]:
         yield opened
 
 
-class Opened:
-    """The page of a review, what the browser reported, and what it asked for."""
+class Opened(OpenedPage):
+    """The page of a review."""
 
     def __init__(self, chromium: Any, port: int, width: int = WIDE, scheme: Any = "light") -> None:
-        self.page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.reported: list[str] = []
-        self.requested: list[str] = []
-        self.page.on("console", lambda message: self.reported.append(message.text))
-        self.page.on("pageerror", lambda error: self.reported.append(str(error)))
-        self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.goto(f"http://127.0.0.1:{port}/#{TOKEN}")
+        super().__init__(chromium, f"http://127.0.0.1:{port}/#{TOKEN}", width, scheme)
         self.page.wait_for_selector("mark")
 
     def at_note(self, number: int) -> None:
@@ -112,6 +107,8 @@ def test_a_note_is_judged_by_keyboard_alone_with_undo_and_redo(chromium: Any, po
     opened.press("d")
     opened.at_note(1)
     assert opened.states(session) == {("Anne", "PATIENT"): JUDGED, ("3 March 2021", "DATE"): JUDGED}
+    # The figures are asked for after the next note is shown.
+    opened.page.locator("#figures", has_text="1 of 3").wait_for()
     assert session.state(0) == "done" and "1 of 3" in opened.page.locator("#figures").inner_text()
     # What was done can be undone after the page is opened again, and the note is taken up by that.
     opened.page.reload()

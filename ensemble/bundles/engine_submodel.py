@@ -111,7 +111,7 @@ class EngineSubmodel(Submodel):
             )
 
     def gives_nobody_away(self) -> bool:
-        """Whether the engine ships, as it learned from invented notes, or is private itself."""
+        """Whether the engine ships, as it learned from invented or published notes, or is private itself."""
         return self.path.parent == FOLDER or "private" in read_manifest(self.path)["figures"]
 
     def content(self) -> str:
