@@ -20,7 +20,6 @@ import msgspec
 from benchmarks.markdown import replaced
 from benchmarks.measuring import RESULTS, ROOT
 from benchmarks.results_file import SCHEMA, AblationFile, BenchmarkResults, TriedVariant
-from benchmarks.training import markdown_parts
 from phistack.ensemble.evaluation import Measure
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 
@@ -39,7 +38,8 @@ _PAGE_HEAD = """# Results
 
 `make results` writes this page from the files in `benchmarks/results`; do not edit it. Figures are micro-averaged, in
 percent and, unless another criterion is named, strict: start, end and type must be right. Intervals are of 95 %:
-bootstraps for F1, by patient since 24 November 2026 and by document before, and Wilson's for recall by type.
+bootstraps for F1, by patient since 24 November 2026 and by document before, and Wilson's for recall by type. `python -m
+benchmarks.training` prints where the time of a training goes.
 """
 
 
@@ -111,13 +111,12 @@ def readme_section(results: Sequence[BenchmarkResults], variants: Sequence[Tried
 def results_page(
     results: Sequence[BenchmarkResults], ablations: Mapping[str, AblationFile], variants: Sequence[TriedVariant]
 ) -> str:
-    """docs/results.md: for each corpus the systems, the types of PHI and the time of training; ablations."""
+    """docs/results.md: for each corpus the systems and the types of PHI; ablations."""
     lines = [_PAGE_HEAD]
     for result in results:
         measured = _prose(_measured(result, variants, _LIST_IN_PAGE), _speed(result))
         lines += [f"## {result.title}", "", measured, "", *_systems(result), ""]
         lines += ["### The stack by type of PHI", "", *_types(result), ""]
-        lines += ["### Time of training", "", *markdown_parts(result.training), ""]
     for title, ablation in ablations.items():
         lines += [f"## {title}", "", _ablated(ablation), "", *_ablation(ablation), ""]
     return "\n".join(lines)

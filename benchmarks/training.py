@@ -47,7 +47,7 @@ def main() -> None:
         sys.exit(f"training: there is no results file {arguments.results}")
     console = Console(width=100)
     console.print(table_of(training).rich())
-    console.print(" ".join(_sentences(training)), highlight=False)
+    console.print(" ".join(sentences_of(training)), highlight=False)
 
 
 def _train(path: Path, submodels: Sequence[str], language: str, jobs: int) -> TrainingTime:
@@ -83,12 +83,8 @@ def _walls(parts: Sequence[PartTime], name: str) -> tuple[list[float], list[floa
     return walls
 
 
-def markdown_parts(training: TrainingTime) -> list[str]:
-    """The table and the total against the limit as lines of Markdown."""
-    return [*table_of(training).markdown(), "", " ".join(_sentences(training))]
-
-
-def _sentences(training: TrainingTime) -> Iterator[str]:
+def sentences_of(training: TrainingTime) -> Iterator[str]:
+    """The time of the whole training against its limit, and what of it a cache saved."""
     minutes, limit, parts = training.wall / 60, training.limit, training.parts
     share = f", {100 * minutes / limit:.0f} % of the {limit} that it may take" if limit else ""
     cpu = f"{sum(part.cpu for part in parts) / 60:.1f} minutes of processor time" if parts else "its parts unmeasured"

@@ -21,7 +21,7 @@ from benchmarks.results import (
     updated,
 )
 from benchmarks.results_file import SCHEMA, BenchmarkResults, TrainingTime, TriedVariant
-from benchmarks.training import markdown_parts
+from benchmarks.training import sentences_of, table_of
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
@@ -120,7 +120,7 @@ def test_a_missing_or_older_results_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_costs_of_a_training_are_summed_by_part_and_stand_against_the_limit() -> None:
-    *table, _, sentences = markdown_parts(TRAINING)
+    table, sentences = table_of(TRAINING).markdown(), " ".join(sentences_of(TRAINING))
     assert table[2:] == ["| crf | 2 x 7.0 | 12.0 | 23.0 | 92.0 % |", "| stacker |  | 1.0 | 2.0 | 8.0 % |"]
     assert "1.0 minutes by the clock in 2 processes, 2 % of the 40" in sentences
     assert "gave 1 of the fits" in sentences
