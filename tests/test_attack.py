@@ -67,7 +67,7 @@ def test_the_command_writes_a_list_and_a_page_without_text_unless_asked(
     deidentify(run)
     status, said, _ = phistack("attack", run.target)
     listed, page = ((run.reports / name).read_text() for name in ("attack.tsv", "attack.html"))
-    assert status == 0 and "His models mark 2 places that the run did not replace" in said
+    assert status == 0 and "They mark 2 places that the run did not replace" in said
     assert listed.splitlines()[0].split("\t") == ["note", "start", "end", "label", "likely", "marked by"]
     assert listed.splitlines()[1].startswith("102-02\t") and "mark 2 places" in page
     assert not any(MISSED in written for written in (said, listed, page))

@@ -153,7 +153,13 @@ def test_the_command_shows_offsets_and_no_text(phistack: Phistack, home: Path, t
     outputs = outputs_of(phistack, home, tmp_path)
     assert not [secret for secret in (*SECRETS, *NAMES) for output in outputs if secret in output]
     shown, in_json, page, latex = outputs
-    for heading in ("best member", "perfect chooser", "missed: proposed and beaten", "false: nothing there", "nobody"):
+    for heading in (
+        "best member",
+        "perfect chooser",
+        "missed: proposed and beaten",
+        "false: nothing there",
+        "no submodel",
+    ):
         assert all(heading in output for output in (shown, page, latex))
     each = json.loads(in_json)["each"]
     gold = {note.id: note.spans for note in gold_notes().documents}

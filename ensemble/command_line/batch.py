@@ -100,7 +100,7 @@ def deidentify(
     substitute: options.SubstituteOption = None,
     key_file: options.KeyOption = None,
     use: EngineUseOptions,
-    strike: Annotated[Path | None, option("Words to be removed everywhere.")] = None,
+    strike: Annotated[Path | None, option("List of words to remove everywhere.")] = None,
     form: Annotated[
         str,
         option(f"Format of IN: {one_of(FORMATS)}; default: recognised.", "--from", "--form", names=FORMATS),
@@ -123,7 +123,7 @@ def deidentify(
     timeout: Annotated[float, option("Seconds for a note; 0 for no limit.", min=0)] = 60.0,
     second_pass: Annotated[bool, option("Run the detector over the output too.")] = True,
     certificate: Annotated[
-        Path | None, option("What phistack certify wrote for this engine and policy, if the engine itself has none.")
+        Path | None, option("Certificate of this engine and policy (certify --out), if the engine has none.")
     ] = None,
     hide_ids: Annotated[bool, option("Name notes in reports by HMACs of their ids.", "--hide-ids")] = False,
     review_lines: Annotated[
@@ -200,7 +200,7 @@ def attack(
     text: Annotated[bool, option("Show the text of each place, too.", "--text")] = False,
     jobs: options.JobsOption = 1,
 ) -> None:
-    """Search a run's output as an attacker would for what was missed; writes OUT.run/attack.tsv and attack.html."""
+    """Search a run's output for what was missed, as an attacker would; writes OUT.run/attack.tsv and attack.html."""
     from phistack.ensemble.batch.attack import attack
     from phistack.ensemble.batch.reports.shown_attack import LIST, statements, write_attack
 
@@ -212,14 +212,15 @@ def attack(
 def sample(
     out: Annotated[Path, argument("OUT", "The output of a finished run; with --to, notes to draw from.")],
     *,
-    notes: Annotated[int, option("How many notes to read, or to annotate at least.", min=1)] = 50,
+    notes: Annotated[int, option("How many notes to read; with --to, the fewest to annotate.", min=1)] = 50,
     seed: Annotated[int, option("Another seed draws other notes.")] = 0,
     list_to: Annotated[Path | None, option("File for the ids and places in full, tab-separated.", "--list")] = None,
     to: Annotated[
-        Path | None, option("A new folder (brat) or file .jsonl for all notes of patients drawn to be annotated.")
+        Path | None,
+        option("New folder (brat) or .jsonl file for the notes to annotate: all those of patients drawn at random."),
     ] = None,
     max_leak: Annotated[
-        float | None, option("With --to: draw as many patients as this bound takes, if nothing is left.", min=0.0001)
+        float | None, option("With --to: draw the patients that this bound takes if nothing is left.", min=0.0001)
     ] = None,
     confidence: options.ConfidenceOption = 0.95,
     reading: ReadingOptions,
@@ -267,7 +268,7 @@ def _draw_to_annotate(
     in_file = to.suffix == ".jsonl"
     if not in_file and any(document.group != patient_of(document.id) for document in drawn):
         raise SettingsError(
-            "a folder cannot keep who the patient of each note is, as the ids do not say so; give --to a file .jsonl"
+            "a folder cannot keep the patient of each note, as the ids do not name patients; give --to a .jsonl file"
         )
     write_corpus(replace(there, documents=tuple(drawn)), to, format="jsonl" if in_file else "brat")
     n, n_all = (len({document.group for document in documents}) for documents in (drawn, there.documents))
@@ -275,5 +276,5 @@ def _draw_to_annotate(
     say(
         f"{to} has all {len(drawn):,} notes of {n:,} of the {n_all:,} patients, drawn at random. Annotate them, and "
         f"certify an engine on them. If it leaves nothing there, at most {percent(best)} % of a patient's identifiers "
-        f"are left on average, with {confidence:.0%} confidence; if it leaves something, the bound takes more patients."
+        f"are left on average, with {confidence:.0%} confidence; if it leaves any, the bound takes more patients."
     )

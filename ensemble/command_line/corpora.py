@@ -36,7 +36,7 @@ def synthesize(
     ] = "hospital",
     lexicon: Annotated[str, option("Names and words: whole, train, or test (those that train lacks).")] = "whole",
     carriers: Annotated[
-        Path | None, option("English notes without identifiers, to write too, with invented ones put in.")
+        Path | None, option("English notes without identifiers, into which to put invented ones.")
     ] = None,
 ) -> None:
     """Write annotated synthetic notes: English, German, Spanish, Dutch, Norwegian or Swedish."""
@@ -94,7 +94,7 @@ def split(
     seed: options.SeedOption = 0,
     corpora: CorpusOptions,
 ) -> None:
-    """Split an annotated corpus into parts to train, validate and test on; each note is in one of them."""
+    """Split an annotated corpus into parts to train, validate and test on."""
     from phistack.ensemble.stacking.folds import labels_in_one_part, patients_in_several, patients_of
     from phistack.ensemble.tasks.splits import shares_of, write_parts
     from phistack.ensemble.tasks.splits import split as split_corpus
@@ -127,7 +127,7 @@ def pseudonymise(
     present_year: options.PresentYearOption = None,
     substitute: options.SubstituteOption = None,
     key_file: options.KeyOption = None,
-    seed: Annotated[int | None, option("In place of a key; whoever knows it can undo the surrogates.")] = None,
+    seed: Annotated[int | None, option("Seed in place of a key; whoever knows it can undo the surrogates.")] = None,
     language: options.LanguageOption = "",
     to: options.AnnotatedFormatOption = "",
     new_ids: Annotated[
@@ -177,11 +177,11 @@ def fill(
     language: options.LanguageOption = "",
     like: Annotated[
         Path | None,
-        option("Annotated notes, from which to learn what the words around ___ tell; default: invented ones."),
+        option("Annotated notes, from which to learn what ___ replaces; default: invented ones."),
     ] = None,
-    sure: Annotated[float, option("Leave ___ where what it was is less probable than this.", min=0, max=1)] = 0.6,
+    sure: Annotated[float, option("Leave ___ if the best guess is less probable than this.", min=0, max=1)] = 0.6,
     unfilled: Annotated[Path | None, option("Write a list of the placeholders that are left.")] = None,
-    text: Annotated[bool, option("Write these placeholders into the list too.", "--text")] = False,
+    text: Annotated[bool, option("Add the text of the placeholders to the list.", "--text")] = False,
     to: options.AnnotatedFormatOption = "",
     seed: options.SeedOption = 0,
     corpora: CorpusOptions,

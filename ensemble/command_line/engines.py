@@ -51,12 +51,10 @@ def train(
     budget: Annotated[
         float | None, option("Keep the best submodels that are this fast on one core.", metavar="NOTES_PER_SECOND")
     ] = None,
-    add: Annotated[
-        Path | None, option("More annotated notes to learn from; no fold, stacker or score has them.")
-    ] = None,
+    add: Annotated[Path | None, option("More annotated notes to learn from; they are not scored.")] = None,
     max_leak: options.MaxLeakOption = None,
     calibration: Annotated[
-        Path | None, option("Annotated notes of other patients, which show that --max-leak is kept.")
+        Path | None, option("Annotated notes of other patients, on which --max-leak must hold.")
     ] = None,
     confidence: options.ConfidenceOption = 0.95,
     policy: options.PolicyOption = "tag",
@@ -98,11 +96,11 @@ def train(
     say(f"The engine of {', '.join(done.engine.names)} is in {model}. {report.choosers.sentence}")
     for certificate in certificates_of(model):
         lowered = read_manifest(model)["figures"]["thresholds lowered to"]
-        say(f"With the thresholds at {lowered:g} of what these figures are for, and --policy {policy},")
+        say(f"With all thresholds multiplied by {lowered:g}, and --policy {policy},")
         say(f"{certificate.sentence('balanced')}.")
     if advice := beside_shipped(done, notes, model):
         say(advice)
-    say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on notes that it does not know")
+    say(f"Next: phistack errors OTHER_NOTES --model {model}, to see what it gets wrong on other notes")
     more_in = "the model card" if details else "--details or the model card"
     say(f"More: {more_in}, phistack engines {model}")
     tell_reliability(model)
@@ -116,7 +114,7 @@ def annotate(
     to: options.AnnotatedFormatOption = "",
     use: UseOptions,
 ) -> None:
-    """Find the PHI of notes and write them in a shared-task format; spans in IN are ignored."""
+    """Find the PHI in notes and write the annotated notes; spans in IN are ignored."""
     with stage("loading the engine"):
         from phistack.ensemble.tasks.annotating import annotate_corpus
         from phistack.ensemble.tools.numerics import keep_all
@@ -219,7 +217,7 @@ def patterns(
 
 
 _NAME = argument(
-    "NAME", "Print the model card of this one; your own bundles have one too.",
+    "NAME", "Print the model card of this engine: a shipped one, or a bundle of your own.",
     parser=bundle_path, autocompletion=completing_paths(options.ENGINES),
 )  # fmt: skip
 

@@ -57,7 +57,7 @@ def curve(
         option("Percentages of the training patients or sentences.", show_default="10,20,30,40,50,60,70,80,90,100"),
     ] = None,
     sizes: Annotated[str, option("In place of --shares, how many patients or sentences.")] = "",
-    samples: Annotated[int, option("Random orders of them; an interval takes 5 runs in all.", min=1)] = 5,
+    samples: Annotated[int, option("Random orders of them; an interval needs 5 runs in all.", min=1)] = 5,
     runs: Annotated[int, option("Trainings on each sample, from other random starts.", min=1)] = 1,
     stack: options.StackOption = True,
     criterion: options.CriterionOption = "strict",
@@ -97,9 +97,7 @@ def transfer(
     corpora: Annotated[list[Path], argument("CORPUS...", "Two corpora or more.")],
     out: options.OutOption,
     *,
-    pooled: Annotated[
-        bool, option("Train on all corpora but one too, for each, and on all together.", "--pooled")
-    ] = False,
+    pooled: Annotated[bool, option("Also train on all corpora but one, and on all together.", "--pooled")] = False,
     map_labels: options.MapLabelsOption = "",
     stack: options.StackOption = True,
     criterion: options.CriterionOption = "strict",
@@ -142,10 +140,7 @@ def tune(
     criterion: options.CriterionOption = "strict",
     training: TrainingOptions,
 ) -> None:
-    """Search for better settings of a submodel at random, for `train --config`.
-
-    Trials are scored out of fold by patient, or on a part of the patients where the file of ranges says so.
-    """
+    """Search at random for better settings of a submodel, scored out of fold, for `train --config`."""
     with stage("reading the notes"):
         from phistack.ensemble.experiments.tuning import SearchSpace, tune
 

@@ -109,7 +109,7 @@ class EngineUseOptions:
         ),
     ] = None
     unmatched_roster: Annotated[
-        bool, option("Go on although the roster has the patient of no note.", "--unmatched-roster")
+        bool, option("Go on even if the roster has none of the notes' patients.", "--unmatched-roster")
     ] = False
     always: Annotated[Path | None, option("List of phrases that are PHI, under lines such as [HOSPITAL].")] = None
     never: Annotated[Path | None, option("List of phrases that are not PHI, one on each line.")] = None

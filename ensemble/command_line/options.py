@@ -104,7 +104,7 @@ ModelOption = Annotated[Path, option(f"{_ENGINE}.", "--model", **_BUNDLE)]
 ModelChoiceOption = Annotated[
     list[Path] | None,
     option(
-        f"{_ENGINE}; default: the one that ships for the notes' language. If repeated, what either finds counts.",
+        f"{_ENGINE}; default: the one shipped for the notes' language. If repeated, what any of them finds is PHI.",
         "--model", **_BUNDLE,
     ),
 ]  # fmt: skip
@@ -130,20 +130,20 @@ LanguageOption = Annotated[str, option("ISO 639-1 code; default: recognised.", "
 PolicyOption = Annotated[str, option(f"A TOML file, or {one_of(POLICIES)}.", "--policy", names=POLICIES)]
 MaxLeakOption = Annotated[
     float | None,
-    option("Keep the mean share left of a patient's identifiers below this, as notes show it.", min=0.0001, max=1),
+    option("Keep the mean share of a patient's identifiers that is left below this.", min=0.0001, max=1),
 ]
-ConfidenceOption = Annotated[float, option("Of each bound.", min=0.5, max=0.9999)]
+ConfidenceOption = Annotated[float, option("Confidence of each bound.", min=0.5, max=0.9999)]
 StrategyOption = Annotated[
     list[str] | None,
     option(
-        f"Overrides the policy for a label; may be repeated. Strategies: {one_of(STRATEGIES)}.",
+        f"Override the policy for a label; may be repeated. Strategies: {one_of(STRATEGIES)}.",
         "--strategy", metavar="LABEL=STRATEGY", names=STRATEGIES, after="=",
     ),
 ]  # fmt: skip
 PresentYearOption = Annotated[
     int | None,
     option(
-        "Year of the latest notes, to which ages over 89 are counted; default: this year.",
+        "Year of the latest notes, to find ages over 89; default: this year.",
         "--present-year", metavar="YEAR", min=1900, max=2199,
     ),
 ]  # fmt: skip
@@ -164,16 +164,16 @@ PatientColumnOption = Annotated[str, option("Column with the patient; default: r
 GroupByOption = Annotated[
     str,
     option(
-        "Keep notes together in whose names this regular expression finds the same; default: by patient.",
+        "Keep notes together whose names have the same match of this regular expression; default: by patient.",
         "--group-by", metavar="PATTERN",
     ),
 ]  # fmt: skip
-AllowMissingOption = Annotated[bool, option("Compare the notes that all have, instead of refusing.", "--allow-missing")]
+AllowMissingOption = Annotated[bool, option("Compare only the notes that all sides have.", "--allow-missing")]
 SeedsOption = Annotated[
     int, option("Train with this many seeds, for means and deviations over them.", "--seeds", min=1)
 ]
 SeedOption = Annotated[int, option("Seed of all random choices.", "--seed")]
-JobsOption = Annotated[int, option("Parallel processes; the result is the same.", "--jobs", min=1)]
+JobsOption = Annotated[int, option("Parallel processes; they do not change the result.", "--jobs", min=1)]
 CriterionOption = Annotated[str, option("strict, spans, or another name that `evaluate` prints.", "--criterion")]
-StackOption = Annotated[bool, option("Score the stack too, which trains on every fold as well.", "--stack/--no-stack")]
+StackOption = Annotated[bool, option("Score the stack too, which trains on every fold.", "--stack/--no-stack")]
 TestOption = Annotated[Path | None, option("Other annotated notes to score on.", "--test")]

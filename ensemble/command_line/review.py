@@ -26,12 +26,12 @@ def review(
         str, option(f"Which notes come first: {one_of(options.ORDERS)}.", names=options.ORDERS)
     ] = "uncertain",
     blind: Annotated[bool, option("Hide the suggestions of a random tenth of the notes.", "--blind")] = False,
-    notes: Annotated[int, option("Review at most so many notes, drawn at random.", min=1)] = 1000,
+    notes: Annotated[int, option("Review at most this many notes, drawn at random.", min=1)] = 1000,
     seed: options.SeedOption = 0,
     port: Annotated[int, option("Port of the page; 0 takes any that is free.", min=0, max=65535)] = 0,
     merge: Annotated[
         list[Path] | None,
-        option("Decide where two others disagree, of which this is one's folder; give it twice.", metavar="FOLDER"),
+        option("Folder of another review; give two, to decide where they disagree.", metavar="FOLDER"),
     ] = None,
     export: Annotated[Path | None, option("Write the notes that are done, and end.", metavar="OUT")] = None,
     to: options.AnnotatedFormatOption = "",
@@ -152,7 +152,7 @@ def _serve(session: Session, port: int, retrainer: Retrainer | None = None) -> N
 
     changed = session.status()["changed"]
     if changed:
-        say(f"{changed} notes changed since they were judged; the page shows which, and they begin anew")
+        say(f"{changed} notes changed since they were judged and must be judged again; the page shows which")
     with listening(port) as opened:
         try:
             serve(session, opened, retrainer, _tell_address)

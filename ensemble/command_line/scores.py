@@ -83,7 +83,7 @@ def compare(
 
 def agreement(
     first: Annotated[Path, argument("A", "Notes as one person annotated them.")],
-    second: Annotated[Path, argument("B", "The same notes as another person did.")],
+    second: Annotated[Path, argument("B", "The same notes as another person annotated them.")],
     *,
     sheet: options.SheetOption = None,
     text: options.PlacesOption = False,
@@ -133,7 +133,7 @@ def errors(
     chance: ResamplingOptions,
     corpora: CorpusOptions,
 ) -> None:
-    """Sort an engine's wrong decisions by kind, label and who said so, beside other ways to choose."""
+    """Count an engine's wrong decisions by kind, label and submodel, and score other ways to choose."""
     from phistack.ensemble.bundles.bundle import load_bundle
     from phistack.ensemble.experiments.errors import analyse_errors, one_by_one
 
@@ -169,7 +169,7 @@ def check_labels(
     found = check_labels(notes, training.settings(notes), jobs=training.jobs, cache=training.cache)
     write_new(out, doubts_sheet(found, notes.documents, with_text=text))
     print_tables([doubts_table(found)])
-    say(f"{len(found)} places, beside {n_spans(notes.documents)} PHI, are in {out}, the most doubtful first")
+    say(f"{out} lists {len(found)} places, the most doubtful first; the notes have {n_spans(notes.documents)} PHI")
 
 
 def certify(
@@ -186,7 +186,7 @@ def certify(
     into: Annotated[Path | None, option("The new bundle: the engine with this certificate.", metavar="BUNDLE")] = None,
     corpora: CorpusOptions,
 ) -> None:
-    """Say at most how much an engine and a policy leave, with confidence, from annotated notes that it never saw."""
+    """Say at most how much PHI an engine and a policy leave, from annotated notes that the engine never saw."""
     import msgspec
 
     from phistack.ensemble.batch.settings import policy_from

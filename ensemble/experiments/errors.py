@@ -42,7 +42,7 @@ def label_of(error: ShownError) -> str:
 
 def sources_of(error: ShownError) -> str:
     """The submodels that mark the false span, or the candidate closest to the missed one: `crf+tbed`."""
-    return "+".join(error.wrong.chosen_by) or "nobody"
+    return "+".join(error.wrong.chosen_by) or "no submodel"
 
 
 def counts_of_kinds(errors: Iterable[ShownError]) -> dict[str, dict[str, int]]:
@@ -85,7 +85,7 @@ def by_chooser(errors: Sequence[ShownError]) -> Table:
     """A row a set of submodels that were wrong together, a column a kind."""
     rows = [(chosen, *_cells(counts)) for chosen, counts in counts_by(errors, sources_of).items()]
     title = "Wrong decisions by the submodels that mark the false span, or the candidate closest to a missed one"
-    note = "nobody: no submodel marks it; it was only offered to the stacker, or not proposed at all"
+    note = "no submodel: none marks it; it was only offered to the stacker, or not proposed at all"
     return Table(("chosen by", *_HEADS), [rows], title, note)
 
 

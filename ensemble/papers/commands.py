@@ -36,7 +36,7 @@ def reproduce(
     options: PaperOptions,
     training: TrainingOptions,
 ) -> None:
-    """Train the system of a paper and fill its tables, its figures beside yours; --config changes settings."""
+    """Train the system of a paper and fill its tables, with the paper's figures beside yours."""
     with stage("reading the notes"):
         from phistack.ensemble.papers.reproduction import published, reproduce, settings_of, write_reproduction
 
@@ -73,7 +73,7 @@ def baseline(
     out: Annotated[Path | None, option("A folder to make, with TEST as each baseline annotates it.")] = None,
     corpora: CorpusOptions,
 ) -> None:
-    """Score what any engine must beat: PHI of the training notes looked up again, if unambiguous or by usual label."""
+    """Score what any engine must beat: looking up the PHI of the training notes, if unambiguous or by usual label."""
     from phistack.ensemble.evaluation import evaluate_systems
     from phistack.ensemble.evaluation.tables import Table, TableRow, share
     from phistack.ensemble.papers.entity_baselines import entity_baselines

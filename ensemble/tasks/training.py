@@ -166,7 +166,7 @@ def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
         advice = f"train with --with {shipped}, or annotate more notes"
     return (
         f"On these {len(corpus)} notes, out of fold, it touches {percent(ours[0])} % of the identifiers, and "
-        f"{percent(ours[1])} % of what it marks is right ({shipped}, which ships: {percent(theirs[0])} and "
+        f"{percent(ours[1])} % of what it marks is right (the shipped engine {shipped}: {percent(theirs[0])} and "
         f"{percent(theirs[1])}): {advice}."
     )
 

@@ -28,17 +28,17 @@ def statements(found: Attack) -> list[str]:
     marked = sum(place.is_marked for place in found.places)
     where = f"{_many(marked, 'place')} that the run did not replace"
     return [
-        f"The attacker learned from the output of half the patients and searched that of the others, and the other way "
-        f"round: {found.notes:,} notes of {found.patients:,} patients with {found.surrogates:,} surrogates",
-        f"His models mark {where}: read these first, as they look like the surrogates around them"
+        f"Three models learned from the output of half the patients and searched that of the others, and vice versa: "
+        f"{found.notes:,} notes of {found.patients:,} patients with {found.surrogates:,} surrogates",
+        f"They mark {where}: read these first, as they look like the surrogates around them"
         if marked
-        else "His models mark nothing that the run did not replace",
+        else "They mark nothing that the run did not replace",
         f"They mark {percent(found.marked / max(1, found.surrogates))} % of the surrogates. What they leave unmarked "
-        f"an attacker reads himself: the other {found.surrogates - found.marked:,} surrogates, and among "
-        f"{len(found.places) - marked:,} further places what was missed and does not look as the surrogates do",
+        f"an attacker would have to read: the other {found.surrogates - found.marked:,} surrogates, and among "
+        f"{len(found.places) - marked:,} further places, missed identifiers that do not look like surrogates",
         *_dates(found),
         *_remarks(found),
-        "That an attack finds nothing does not show that nothing is left",
+        "An attack that finds nothing does not show that nothing is left",
     ]
 
 
@@ -50,15 +50,15 @@ def _dates(found: Attack) -> Iterator[str]:
         yield (
             f"Weekdays, holidays and seasons beside shifted dates narrow down the shift of {fewer.total():,} of "
             f"{_many(patients, 'patient')} to {round(median(fewer.elements())):,} of {2 * MOST_DAYS} days or fewer in "
-            f"half the cases, {min(fewer):,} in the worst: see that these words are marked with the dates"
+            f"half the cases, {min(fewer):,} in the worst: mark these words with the dates"
         )
     elif patients:
-        yield f"Nothing beside the dates tells by how many days those of the {_many(patients, 'patient')} were shifted"
+        yield f"No word beside the dates shows by how many days those of the {_many(patients, 'patient')} were shifted"
 
 
 def _remarks(found: Attack) -> Iterator[str]:
     if found.tags:
-        yield f"Beside the surrogates there are {_many(found.tags, 'tag')}, which hide nothing that was missed"
+        yield f"The output also has {_many(found.tags, 'tag')}, which hide nothing that was missed"
     for language, notes in found.passed_over.items():
         yield f"Too few to be attacked: {_many(notes, 'note')} in {language_name(language)}"
 
@@ -78,7 +78,7 @@ def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> Non
     with new_file(folder / LIST, replace=True) as part:
         part.write_text("".join("\t".join(row) + "\n" for row in (_COLUMNS + more, *rows)), encoding="utf-8")
     note = f"The first {_ON_PAGE} of {len(rows):,}; the others are in {LIST}." if len(rows) > _ON_PAGE else ""
-    table = Table(_COLUMNS + more, [rows[:_ON_PAGE]], "Places that were not replaced, the surest first", note)
+    table = Table(_COLUMNS + more, [rows[:_ON_PAGE]], "Places that were not replaced, the likeliest first", note)
     page = template("phistack.ensemble.batch.reports", "attack_template.html")
     with new_file(folder / PAGE, replace=True) as part:
         part.write_text(page.render(statements=statements(found), tables=[table]), encoding="utf-8")

@@ -150,7 +150,7 @@ def next_steps(summary: Summary, output: Path) -> list[str]:
         "PATIENT" in label.upper() or "NAME" in label.upper() for label in summary.by_label
     ):
         steps.append(
-            "give what the hospital knows of its patients with --known: it is found in any case, order or spelling"
+            "name what the hospital knows of its patients with --known: it is found in any case, order or spelling"
         )
     if summary.notes > summary.quarantined:
         steps.append(f"draw notes to read with: phistack sample {output} --notes 50")
