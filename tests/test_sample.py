@@ -55,8 +55,8 @@ def test_notes_to_annotate_are_all_notes_of_patients_drawn_at_random(phistack: P
     assert phistack(*for_file, tmp_path / "some.jsonl")[0] == 0
     assert len({document.group for document in read_corpus(tmp_path / "some.jsonl").documents}) == 2
     for option, reported in (
-        (("--to", tmp_path / "x", "--max-leak", 0.01), "patients to draw from, and 308 are wanted"),
-        (("--to", tmp_path / "x", "--notes", 61), "there are 60 notes to draw from, and 61 are wanted"),
+        (("--to", tmp_path / "x", "--max-leak", 0.01), "patients to draw from, and 308 are needed"),
+        (("--to", tmp_path / "x", "--notes", 61), "there are 60 notes to draw from, and 61 are needed"),
         (("--max-leak", 0.01), "name a folder for them with --to"),
         (("--to", tmp_path / "ten"), "is already there"),
     ):

@@ -191,7 +191,7 @@ def test_an_engine_is_chosen_for_every_language_that_its_gate_lets_through(
     [
         ((FINNISH, FINNISH, ENGLISH), "2 of the 3 notes looked at are in Finnish (fi) (1 in English (en)), and no eng"),
         ((RUSSIAN,), "the note is in Cyrillic letters, and no engine ships for that; there are eng"),
-        (("BP 120/80", ""), "the notes do not show in what language they are; name an engine with --model: english"),
+        (("BP 120/80", ""), "the language of the notes is not clear; name an engine with --model: english"),
         ((), "no "),
     ],
 )

@@ -141,7 +141,7 @@ def attack(target: Path, *, jobs: int = 1) -> Attack:
             outcomes.append(_attacked(texts, language, label_set, jobs))
     if not outcomes:
         least = f"{FEWEST_NOTES} of {FEWEST_PATIENTS} patients"
-        raise CorpusError(f"{target} has too few notes to attack: in no language are there {least}; give more notes")
+        raise CorpusError(f"{target} has too few notes to attack: no language has {least}; give more notes")
     sums: dict[str, Any] = {name: sum(getattr(one, name) for one in outcomes) for name in _COUNTS}
     sums["shifts"] = sum((one.shifts for one in outcomes), Counter())
     return Attack(**sums, places=ranked([place for one in outcomes for place in one.places]), passed_over=passed_over)

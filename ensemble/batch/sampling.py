@@ -33,7 +33,7 @@ def draw(target: Path, size: int, seed: int = 0) -> Drawn:
     """
     notes = list(_notes(target))
     if not notes:
-        raise CorpusError(f"no note of {target} came out, so there is none to read")
+        raise CorpusError(f"no note of {target} came out, so there is nothing to read")
     chosen = random.Random(seed).sample(range(len(notes)), min(size, len(notes)))
     return Drawn(len(notes), tuple(notes[number] for number in sorted(chosen)))
 
@@ -52,7 +52,7 @@ def draw_patients(
     there = len(by_patient) if patients else len(documents)
     if (wanted := patients or notes or 0) > there:
         what = "patients" if patients else "notes"
-        raise CorpusError(f"there are {there:,} {what} to draw from, and {wanted:,} are wanted; give notes of more")
+        raise CorpusError(f"there are {there:,} {what} to draw from, and {wanted:,} are needed; give notes of more")
     names = list(by_patient)
     random.Random(seed).shuffle(names)
     counts = accumulate(1 if patients else len(by_patient[name]) for name in names)

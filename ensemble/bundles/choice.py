@@ -54,7 +54,7 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
     seen = languages_of(known, names)
     if not seen:
         raise SettingsError(
-            f"the notes do not show in what language they are; name an engine with --model: {_listed(names)}, "
+            f"the language of the notes is not clear; name an engine with --model: {_listed(names)}, "
             f"{_OR_TRAIN}"
         )
     language = seen.most_common(1)[0][0]

@@ -170,7 +170,7 @@ class EngineSubmodel(Submodel):
     def _learn(self, tables: Sequence[FeatureTable], found: Sequence[Sequence[_Row]]) -> None:
         gold = sorted({span.label for table in tables for span in table.document.spans})
         if not gold:
-            raise TrainingError("the notes have no PHI that would show what they call the labels of an engine")
+            raise TrainingError("the notes have no PHI that would show what the labels of an engine mean in them")
         theirs = self.engine.label_set if self._files else bundle_label_set(self.path)
         ours = LabelSet.of(self.label_set) if self.label_set else LabelSet("", dict.fromkeys((*self.labels, *gold), ""))
         meetings: dict[str, Counter[str]] = {label: Counter() for label in theirs.labels}

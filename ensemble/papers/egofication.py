@@ -85,7 +85,7 @@ def egofied(document: Document, subject: Subject, language: str) -> Document:
     :raises SettingsError: for another language.
     """
     if language not in _tables():
-        raise SettingsError(f"there are no words to egofy {language}; the languages are {', '.join(_tables())}")
+        raise SettingsError(f"egofy has no words for {language}; the languages are {', '.join(_tables())}")
     table = _tables()[language]
     words = {name: frozenset(listed.split()) for name, listed in table["words"].items()}
     edits = [

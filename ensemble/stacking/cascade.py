@@ -235,7 +235,7 @@ class Cascade:
         state = files.json(_FILE, _CascadeState)
         with damage_refused("the cascade of the engine"):
             if not (0 < state["doubt"] <= 0.5 and 0 < state["chance"] <= 1 and state["waiting"]):
-                raise BundleError("the thresholds of the engine's cascade are none; train it again")
+                raise BundleError("the engine's cascade has thresholds that cannot be used; train it again")
             return cls(tuple(state["waiting"]), state["doubt"], state["chance"], state["figures"])
 
 

@@ -87,7 +87,7 @@ def test_a_sheet_that_a_person_filled_in_decides(tmp_path: Path) -> None:
     ("change", "complaint"),
     [
         (("Abbreviation", "Tiredness"), "line 2: there is no cause named Tiredness"),
-        (("0-01", "9-01"), "line 2: this is no error of these annotations"),
+        (("0-01", "9-01"), "line 2: these annotations do not have this error"),
         (("cause", "reason"), "it has no column cause"),
     ],
 )

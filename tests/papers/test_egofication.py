@@ -87,7 +87,7 @@ def test_the_command_writes_the_notes_in_the_format_that_they_had(phistack: Phis
         (["--subject", "Ann", "--gender", "x"], "must be male or female"),
         (
             ["--subject", "Ann", "--gender", "female", "--language", "es"],
-            "no words to egofy es; the languages are nl, en",
+            "egofy has no words for es; the languages are nl, en",
         ),
     ],
 )

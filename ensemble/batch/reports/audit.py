@@ -132,7 +132,7 @@ def opened_output(target: Path) -> tuple[InputFormat, dict[str, Any]]:
     summary = read_summary(folder)
     if summary is None or not (folder / AUDIT).is_file():
         raise CorpusError(
-            f"{folder} has no summary and audit log of a finished run; give OUT as deidentify had it, once that is done"
+            f"{folder} has no summary and audit log of a finished run; give the OUT of a finished deidentify"
         )
     try:
         run = summary["settings"]
