@@ -52,7 +52,7 @@ def draw_patients(
     there = len(by_patient) if patients else len(documents)
     if (wanted := patients or notes or 0) > there:
         what = "patients" if patients else "notes"
-        raise CorpusError(f"there are {there:,} {what} to draw from, and {wanted:,} are needed; give notes of more")
+        raise CorpusError(f"there are {there:,} {what} to draw from, and {wanted:,} are needed; give a larger corpus")
     names = list(by_patient)
     random.Random(seed).shuffle(names)
     counts = accumulate(1 if patients else len(by_patient[name]) for name in names)

@@ -54,8 +54,7 @@ def engine_for(texts: Iterable[str]) -> ChosenEngine:
     seen = languages_of(known, names)
     if not seen:
         raise SettingsError(
-            f"the language of the notes is not clear; name an engine with --model: {_listed(names)}, "
-            f"{_OR_TRAIN}"
+            f"the language of the notes is not clear; name an engine with --model: {_listed(names)}, {_OR_TRAIN}"
         )
     language = seen.most_common(1)[0][0]
     if language not in names:

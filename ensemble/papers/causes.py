@@ -191,7 +191,9 @@ def judged(wrong: Sequence[WrongSpan], path: Path) -> list[WrongSpan]:
     for number, row in enumerate(read_sheet(path, what, _COLUMNS), 2):
         key = tuple(row[column] for column in _COLUMNS[:-1])
         if key not in by_key:
-            raise SettingsError(f"{what} {path}, line {number}: these annotations do not have this error; write the sheet again")
+            raise SettingsError(
+                f"{what} {path}, line {number}: these annotations do not have this error; write the sheet again"
+            )
         if row["cause"] and row["cause"].casefold() not in known:
             raise SettingsError(f"{what} {path}, line {number}: {no_such('cause', row['cause'], known.values())}")
         given[key] = known.get(row["cause"].casefold(), "")
