@@ -51,7 +51,7 @@ def test_notes_to_annotate_are_all_notes_of_patients_drawn_at_random(phistack: P
     text = "".join(f'{{"id": "n{n}", "text": "Well.", "group": "p{n % 3}"}}\n' for n in range(9))
     (tmp_path / "n.jsonl").write_text(text)
     for_file = ("sample", tmp_path / "n.jsonl", "--notes", 4, "--to")
-    assert "give --to a file .jsonl" in phistack(*for_file, tmp_path / "x")[2]
+    assert "give --to a .jsonl file" in phistack(*for_file, tmp_path / "x")[2]
     assert phistack(*for_file, tmp_path / "some.jsonl")[0] == 0
     assert len({document.group for document in read_corpus(tmp_path / "some.jsonl").documents}) == 2
     for option, reported in (
