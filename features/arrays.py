@@ -33,6 +33,8 @@ _HEADER = re.compile(
     rb"'shape': \((?P<shape>(?:\d{1,12}(?:,|(?:, \d{1,12}){1,7}))?)\), \} *\n"
 )
 _SMALL = 2**24
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
+"""How the files in a zip of ours may be compressed."""
 
 
 def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
@@ -74,7 +76,7 @@ def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> d
         raise BundleError("the zip file would fill the memory when it is unpacked; do not use it")
     if len(members) < sum(not member.is_dir() for member in archive.infolist()):
         raise BundleError("the zip file holds two files of the same name; do not use it")
-    if any(m.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for m in members.values()):
+    if any(m.compress_type not in COMPRESSIONS for m in members.values()):
         raise BundleError("the zip file is compressed in a way that phistack never uses; do not use it")
     return members
 
@@ -82,7 +84,7 @@ def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> d
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     """A file of a zip, no longer than its directory says.
 
-    :raises OSError, RuntimeError, zlib.error or zipfile.BadZipFile: if it is damaged.
+    :raises OSError, RuntimeError, lzma.LZMAError, zlib.error or zipfile.BadZipFile: if it is damaged.
     """
     with archive.open(member) as file:
         return file.read(member.file_size)

@@ -13,6 +13,7 @@ file becomes a `BundleError` that names the file without its content, which may 
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import stat
@@ -44,7 +45,7 @@ _DEEPEST = 8
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}){0,7}")
 _DAMAGE: tuple[type[Exception], ...] = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError, PhistackError,
-    RuntimeError, TypeError, ValueError, re.error, struct.error, zipfile.BadZipFile, zlib.error,
+    RuntimeError, TypeError, ValueError, lzma.LZMAError, re.error, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What reading a damaged file can raise."""
 

@@ -48,8 +48,9 @@ def with_array(path: Path, name: str, content: bytes) -> None:
 
 
 def zipped(bundle: Path, target: Path) -> Path:
-    """The folder as a zip."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    """The folder as a zip, compressed as `save_bundle` does it."""
+    with zipfile.ZipFile(target, "w") as archive:
         for path in sorted(p for p in bundle.rglob("*") if p.is_file()):
-            archive.write(path, path.relative_to(bundle).as_posix())
+            method = zipfile.ZIP_LZMA if path.suffix == ".json" else zipfile.ZIP_DEFLATED
+            archive.write(path, path.relative_to(bundle).as_posix(), method)
     return target

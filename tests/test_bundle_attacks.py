@@ -386,6 +386,18 @@ def test_a_zip_with_a_file_that_would_lie_elsewhere_is_refused(whole: Any, tmp_p
     refused(path)
 
 
+def test_a_zip_with_a_damaged_byte_is_refused(whole: Any, tmp_path: Path) -> None:
+    path = zipped(whole, tmp_path / "engine.zip")
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo("features/features.json")
+    data, begin = path.read_bytes(), member.header_offset + 30 + len(member.filename)
+    assert member.compress_type == zipfile.ZIP_LZMA
+    # The first nine bytes are a version that nothing reads and a size of memory, of which other values serve as well.
+    for place in range(begin + 9, begin + member.compress_size, member.compress_size // 40):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
+        refused(path)
+
+
 def test_a_zip_with_two_files_of_one_name_is_refused(whole: Any, tmp_path: Path) -> None:
     path = zipped(whole, tmp_path / "engine.zip")
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
