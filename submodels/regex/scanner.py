@@ -61,8 +61,9 @@ _Then = Callable[[int], set[Opening]]
 """How what follows can begin, in at most so many characters."""
 
 
+@cache
 def openings(expression: str, flags: int) -> tuple[Opening, ...]:
-    """The openings of an expression; none if it can match the empty text."""
+    """The openings of an expression; none if it can match the empty text. Kept, as each fold asks for the same ones."""
     tree = _parser.parse(expression, flags)
     flags = tree.state.flags
     found = _merged(_begun(tree, flags, DEPTH, lambda left: {()}))
