@@ -20,6 +20,7 @@ from phistack.ensemble.training.trainer import train
 from phistack.features.columns.table import FeatureSpace, line_bounds
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
+from tests.fixture_types import Phistack
 
 
 @pytest.fixture(scope="module")
@@ -90,5 +91,9 @@ def test_other_spellings_of_names_and_listed_phrases_are_found() -> None:
     assert in_clear(spelt_cases()) == unlisted() == []
 
 
-def test_commands_that_failed_before_do_as_they_must() -> None:
-    assert not list(wrong_commands())
+def test_commands_that_failed_before_do_as_they_must(phistack: Phistack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(arguments: list[str], folder: Path) -> tuple[int, str, str]:
+        monkeypatch.chdir(folder)
+        return phistack(*arguments)
+
+    assert not list(wrong_commands(run))

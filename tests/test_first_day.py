@@ -1,11 +1,10 @@
 """The page of the first day: its commands work in the order in which they stand there."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.test_readme import examples_of, installed_environment
+from tests.test_readme import examples_of, ran
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "first-day.md").read_text(encoding="utf-8")
@@ -15,15 +14,8 @@ COMMANDS = [command for example in examples_of(PAGE) if not example.reason for c
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """The folder in which all commands were run, and what each said."""
-    environment, folder = installed_environment(), tmp_path_factory.mktemp("first-day")
-    said = {}
-    for command in COMMANDS:
-        done = subprocess.run(
-            ["bash", "-euc", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        said[command] = done.stdout + done.stderr
-        assert done.returncode == 0, f"{command}\n{said[command][-3000:]}"
-    return folder, said
+    folder = tmp_path_factory.mktemp("first-day")
+    return folder, {command: ran(command, folder) for command in COMMANDS}
 
 
 @pytest.mark.slow

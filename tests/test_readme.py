@@ -1,7 +1,7 @@
 """The examples of the README run.
 
 In README.md, every ```console block is run: each line that begins with `$ ` in turn, all of them in one temporary
-folder, with `phistack` and `python` as installed here, and each must end with status 0. Every ```python block is run as
+folder, `phistack` in this process and others by bash, and each must end with status 0. Every ```python block is run as
 a program in the same folder. A block is left out where the line above it says why:
 
     <!-- not run: the corpus must be fetched by hand -->
@@ -10,18 +10,20 @@ a program in the same folder. A block is left out where the line above it says w
 """
 
 import ast
-import os
+import io
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import phistack
+from phistack.ensemble.command_line.app import main
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
@@ -51,9 +53,27 @@ def examples_of(markdown: str) -> Iterator[Example]:
         yield Example(match["language"], match["body"], line, match["reason"])
 
 
-def installed_environment() -> dict[str, str]:
-    """An environment in which `phistack` and `python` are those of the tests."""
-    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
+def ran(command: str, folder: Path) -> str:
+    """Run a command of a page in a folder; gives what it said. Its status must be 0."""
+    words = shlex.split(command)
+    if words[0] == "phistack" and not {"|", ">", ";", "&&"} & {*words}:
+        status, said = _ran_here(words, folder)
+    else:
+        done = subprocess.run(["bash", "-euc", command], cwd=folder, capture_output=True, text=True, check=False)
+        status, said = done.returncode, done.stdout + done.stderr
+    assert status == 0, f"{command}\n{said[-3000:]}"
+    return said
+
+
+def _ran_here(words: list[str], folder: Path) -> tuple[int, str]:
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "120")
+        patch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return int(ended.value.code or 0), said.getvalue()
 
 
 def is_make(command: str) -> bool:
@@ -71,17 +91,9 @@ EXAMPLES = list(examples_of(README))
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder that all examples share, and an environment in which `phistack` and `python` are those of the tests."""
-    return tmp_path_factory.mktemp("readme"), installed_environment()
-
-
-def run(command: list[str], workplace: tuple[Path, dict[str, str]]) -> None:
-    folder, environment = workplace
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all examples share."""
+    return tmp_path_factory.mktemp("readme")
 
 
 def test_the_readme_shows_commands() -> None:
@@ -102,15 +114,15 @@ def test_the_makefile_has_every_target_of_the_readme() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.language}-line-{example.line}")
-def test_examples_run(example: Example, workplace: tuple[Path, dict[str, str]]) -> None:
+def test_examples_run(example: Example, workplace: Path) -> None:
     if example.reason:
         pytest.skip(f"README.md says: {example.reason}")
     if example.language == "python":
-        run([sys.executable, "-c", example.body], workplace)
+        subprocess.run([sys.executable, "-c", example.body], cwd=workplace, check=True)
         return
     for command in example.commands():
         if not is_make(command):
-            run(["bash", "-euc", command], workplace)
+            ran(command, workplace)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Commands that once let PHI out with status 0, hung, crashed or misled, each with what must come of it now.
 
     for wrong in wrong_commands(): ...       the cases that came out otherwise, with what happened
+    wrong_commands(run)                      the same, with `run(arguments, folder)` in the place of a process
 
 A case is run in a folder with its files. It must end within `SECONDS` with its status and, if it is refused, with one
 sentence that has the expected words. No file that it writes for release may hold a text that must go.
@@ -11,7 +12,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import split
@@ -116,31 +117,40 @@ CASES = (
 )
 
 
-def wrong_commands() -> Iterator[str]:
+Run = Callable[[list[str], Path], tuple[int, str, str]]
+"""Gives the status of a command and what it wrote to standard output and standard error."""
+
+
+def _in_a_process(arguments: list[str], folder: Path) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [*_PHISTACK, *arguments], cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def wrong_commands(run: Run = _in_a_process) -> Iterator[str]:
     """Each case that came out otherwise than it must, with what happened, and nothing of its files."""
     for case in CASES:
         with tempfile.TemporaryDirectory(prefix="phistack-command-") as folder:
-            problem = _problem(case, Path(folder))
+            problem = _problem(case, Path(folder), run)
         if problem:
             yield f"phistack {case.command}: {problem}"
 
 
-def _problem(case: Case, folder: Path) -> str:
+def _problem(case: Case, folder: Path, run: Run) -> str:
     for name, content in case.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         (folder / name).chmod(0o600)
     try:
-        done = subprocess.run(
-            [*_PHISTACK, *split(case.command)], cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
+        status, out, error = run(split(case.command), folder)
     except subprocess.TimeoutExpired:
         return f"it took more than {SECONDS:.0f} s"
-    last = done.stderr.strip().splitlines()[-1:] or [""]
-    said = last[0] if case.status == _REFUSED else done.stdout + done.stderr
-    if done.returncode != case.status:
-        return f"status {done.returncode}, not {case.status}"
-    if case.says not in said or "Traceback" in done.stderr:
+    last = error.strip().splitlines()[-1:] or [""]
+    said = last[0] if case.status == _REFUSED else out + error
+    if status != case.status:
+        return f"status {status}, not {case.status}"
+    if case.says not in said or "Traceback" in error:
         return f"it does not say {case.says!r}"
     written = [path for path in (folder / "out", folder / "out.csv") if path.exists()]
     if case.status == _REFUSED:
