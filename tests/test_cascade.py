@@ -17,7 +17,7 @@ from phistack.ensemble.command_line.app import app
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.tasks.training import score_on, train_bundle
 from phistack.ensemble.training.trainer import train
-from phistack.features.columns.table import FeatureTable, line_bounds
+from phistack.features.columns.table import FeatureTable, line_bounds, lines_touched
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.submodels.base import Candidate, LineMask, submodel_class
@@ -54,13 +54,19 @@ def notes(n: int, first: int = 0) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def fits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What trainings fitted, for others of the same notes."""
+    return tmp_path_factory.mktemp("fits")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, fits: Path) -> Any:
     """An engine in which TBED is taken for costly, and its bundle."""
     path = tmp_path_factory.mktemp("cascade") / "engine"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TbedSubmodel, "costly", True)
         patch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
-        training, _ = train_bundle(notes(24), path, SETTINGS)
+        training, _ = train_bundle(notes(24), path, SETTINGS, cache=fits)
     return training.engine, path
 
 
@@ -107,7 +113,7 @@ def test_training_finds_thresholds_that_spare_most_lines_and_lose_hardly_anythin
     assert figures["F1"] >= figures["F1, reading all"] - FEW
 
 
-def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: Any) -> None:
+def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: Any, fits: Path) -> None:
     fitted: list[bool] = []
     fit_cascade = Cascade.fit
 
@@ -118,21 +124,25 @@ def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: An
     monkeypatch.setattr(TbedSubmodel, "costly", True)
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
     monkeypatch.setattr(Cascade, "fit", watched_fit)
-    assert train(notes(24), SETTINGS).engine.cascade == trained[0].cascade
+    assert train(notes(24), SETTINGS, cache=fits).engine.cascade == trained[0].cascade
     assert not fitted
 
 
-def test_nothing_is_tried_where_every_threshold_leaves_too_much_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_tried_where_every_threshold_leaves_too_much_in_doubt(
+    monkeypatch: pytest.MonkeyPatch, fits: Path
+) -> None:
     monkeypatch.setattr(TbedSubmodel, "costly", True)
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._MOST", 0.0)
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._losses", None)
-    assert train(notes(24), SETTINGS).engine.cascade is None
+    assert train(notes(24), SETTINGS, cache=fits).engine.cascade is None
 
 
-def test_from_few_phi_nobody_can_know_what_it_loses_so_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_few_phi_nobody_can_know_what_it_loses_so_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, fits: Path
+) -> None:
     monkeypatch.setattr(TbedSubmodel, "costly", True)
-    assert train(notes(24), SETTINGS).engine.cascade is None
+    assert train(notes(24), SETTINGS, cache=fits).engine.cascade is None
 
 
 def test_lines_without_doubt_are_not_read_and_the_decisions_stay(trained: Any) -> None:
@@ -184,13 +194,15 @@ def test_a_note_is_decided_alike_alone_and_among_others(trained: Any) -> None:
     assert answers(engine, [Document("empty", ""), *unseen]) == [[], *together]
 
 
-def test_without_a_costly_submodel_or_when_it_is_turned_off_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_costly_submodel_or_when_it_is_turned_off_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, fits: Path
+) -> None:
     monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
-    assert train(notes(24), SETTINGS).engine.cascade is None
+    assert train(notes(24), SETTINGS, cache=fits).engine.cascade is None
     monkeypatch.setattr(TbedSubmodel, "costly", True)
-    assert train(notes(24), replace(SETTINGS, cascade=False)).engine.cascade is None
+    assert train(notes(24), replace(SETTINGS, cascade=False), cache=fits).engine.cascade is None
     without_crf = replace(SETTINGS, submodels={"regex": {}, "tbed": {"max_rules": 12}})
-    assert train(notes(24), without_crf).engine.cascade is None, "nobody who goes first has probabilities"
+    assert train(notes(24), without_crf, cache=fits).engine.cascade is None, "nobody who goes first has probabilities"
 
 
 def test_a_bundle_keeps_it_and_can_be_loaded_without_it(trained: Any) -> None:
@@ -300,8 +312,6 @@ def test_the_benchmark_prints_both_roads_and_the_ratio(
 
 
 def test_the_lines_of_a_table_are_those_that_a_span_touches(trained: Any) -> None:
-    from phistack.features.columns.table import lines_touched
-
     table: FeatureTable = trained[0].space.table(notes(1).documents[0])
     text, starts = table.document.text, [0, *(i + 1 for i, c in enumerate(table.document.text) if c == "\n")]
     assert len(line_bounds(table)) == len(starts) + 1

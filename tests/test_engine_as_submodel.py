@@ -13,6 +13,7 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.engine_submodel import EngineSubmodel
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.candidates import pooled
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
@@ -49,7 +50,7 @@ def bundled(engine: Engine, path: Path) -> Path:
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of an engine that learned from other notes."""
     settings = EngineSettings(submodels=QUICK, folds=2)
-    return bundled(train(synthesize(40, seed=32), settings).engine, tmp_path_factory.mktemp("theirs") / "theirs.zip")
+    return bundled(train(synthesize(20, seed=32), settings).engine, tmp_path_factory.mktemp("theirs") / "theirs.zip")
 
 
 def with_engine(bundle: Path, **more: Any) -> EngineSettings:
@@ -155,7 +156,7 @@ def test_an_engine_can_hold_one_that_holds_one_and_no_more(theirs: Path, tmp_pat
 
 
 def test_the_fewer_mentions_the_more_the_stacker_leans_on_it(theirs: Path) -> None:
-    few, many = (train(synthesize(n, seed=35), with_engine(theirs)).engine.stacker for n in (4, 30))
+    few, many = (train(synthesize(n, seed=35), with_engine(theirs)).engine.stacker for n in (4, 16))
     assert 0 < few.trust_ < many.trust_ < 1
     assert few.settings.lean_on == ("member",)
     alone = EngineSettings(submodels={"regex": {}}, folds=2)
@@ -182,8 +183,6 @@ def test_a_candidate_that_it_does_not_propose_is_weighed_as_without_it(theirs: P
 
 
 def _pooled(*proposals: Any) -> Any:
-    from phistack.ensemble.stacking.candidates import pooled
-
     return pooled(proposals)
 
 

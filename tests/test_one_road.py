@@ -69,7 +69,7 @@ def found_by_workers(texts: list[str], options: EngineOptions) -> list[list[tupl
     texts=st.lists(
         st.lists(st.sampled_from([*range(30), "foreign", "ward"]), min_size=1, max_size=4), min_size=1, max_size=3
     ),
-    times=st.sampled_from([1, 1, 40]),
+    times=st.sampled_from([1, 1, 5]),
     longest=st.sampled_from([400, 100_000]),
 )
 def test_what_annotate_marks_is_what_deidentify_acts_on(texts: list[Any], times: int, longest: int) -> None:
@@ -84,8 +84,8 @@ def test_what_annotate_marks_is_what_deidentify_acts_on(texts: list[Any], times:
 
 
 def test_a_long_note_has_the_same_spans_in_both_commands(phistack: Phistack, tmp_path: Path) -> None:
-    """Today's case: a note of 182,421 characters had 5,125 spans by one command and 5,204 by the other."""
-    text = "\n".join(document.text for document in synthesize(100, seed=1).documents)
+    """A note of 182,421 characters had 5,125 spans by one command and 5,204 by the other."""
+    text = "\n".join(document.text for document in synthesize(64, seed=1).documents)
     assert len(text) > steps.LONGEST_PIECE
     (tmp_path / "note.jsonl").write_text(json.dumps({"id": "1", "text": text}) + "\n", encoding="utf-8")
     annotate = ("annotate", tmp_path / "note.jsonl", tmp_path / "a.jsonl", "--model", "english")

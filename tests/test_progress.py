@@ -51,9 +51,9 @@ def test_the_first_line_comes_at_once_and_steps_that_have_a_name_at_their_end(
 def test_a_line_comes_also_while_nothing_moves(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown, "_SECONDS_BETWEEN_LINES", 0.3)
+    monkeypatch.setattr(shown, "_SECONDS_BETWEEN_LINES", 0.1)
     with stage("loading"):
-        time.sleep(1.5)
+        time.sleep(0.5)
     assert len(capsys.readouterr().err.splitlines()) >= 3
 
 

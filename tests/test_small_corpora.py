@@ -123,14 +123,14 @@ def test_all_submodels_find_something_in_few_letters(letters: Corpus) -> None:
 def test_the_defaults_serve_legal_prose_in_long_lines(tmp_path: Path) -> None:
     write_corpus(invented.spanish_legal_prose(12), tmp_path / "prose", format="brat")
     corpus = read_corpus(tmp_path / "prose", accept_unknown_labels=True)
-    _, f1 = trained(corpus, language="es", folds=5)
+    _, f1 = trained(corpus, language="es", folds=3)
     assert f1["tbed"] > 0.8 and f1["crf"] > 0.9
     assert f1["stack"] >= max(f1.values()) - 0.02
 
 
 def test_the_defaults_serve_letters_in_xml(tmp_path: Path) -> None:
     write_corpus(invented.german_letters(12), tmp_path / "letters", format="i2b2")
-    _, f1 = trained(read_corpus(tmp_path / "letters"), folds=5)
+    _, f1 = trained(read_corpus(tmp_path / "letters"), folds=3)
     assert f1["tbed"] > 0.8 and f1["crf"] > 0.9
     assert f1["stack"] >= max(f1.values()) - 0.02
 

@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many(langua
     assert synthesize(12, seed=6, language=language).documents != notes
 
 
-def test_the_notes_are_in_their_language_and_have_every_label_of_its_set(request: pytest.FixtureRequest) -> None:
+def test_the_notes_are_in_their_language_and_have_every_label_of_its_set() -> None:
     for language, label_set in LANGUAGES.items():
         notes = synthesize(300, seed=3, language=language, registers="all")
         assert notes.label_set.name == label_set
@@ -198,7 +198,7 @@ def test_each_part_has_a_hundred_templates(language: str) -> None:
 @pytest.mark.parametrize("language", ALL)
 def test_notes_of_all_registers_keep_their_spans_under_noise_and_some_name_nobody(language: str) -> None:
     notes = synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
-    assert notes == synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
+    assert notes[:20] == synthesize(20, seed=4, language=language, registers="all", lexicon="train").documents
     assert 0.05 < sum(not note.spans for note in notes) / len(notes) < 0.3
     assert any(note.text.isupper() for note in notes)
     for note in notes:

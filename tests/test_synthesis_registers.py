@@ -10,14 +10,16 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import placeholders
 from phistack.ensemble.synthesis.names import invent_name, invent_person, origins_abroad
 from phistack.ensemble.synthesis.notes import note_types_of
-from phistack.ensemble.synthesis.templates import Lists, is_held_out, lists_of, pool_of, table
+from phistack.ensemble.synthesis.templates import Lists, is_held_out, lists_of, part_of, pool_of, table
 from phistack.features.documents import Corpus, Document
+from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 
 RECIPES = table("en/note_types")
 HOSPITAL = [name for name, recipe in RECIPES.items() if recipe.get("hospital", True)]
 OTHERS = [name for name in RECIPES if name not in HOSPITAL]
 PROSE = [name for name in OTHERS if name != "structured"]
+WORDS = [f"{first}{last}" for first in "abcdefghijklmnopqrstuvwxyz" for last in ("son", "ov", "ella", "aki", "nes")]
 
 
 def terms(lexicon: str) -> Lists:
@@ -174,3 +176,37 @@ def test_structured_text_is_in_some_notes_with_and_without_phi(corpus: Corpus) -
         ]
         with_phi = sum(any(start <= span.start < end for span in note.spans) for note, start, end in lines)
         assert 3 < with_phi < len(lines) - 3, form
+
+
+# Words held out of training notes: the same everywhere, a fifth of all, and never what is said in any case
+
+
+def test_a_fifth_is_held_out_by_the_word_alone() -> None:
+    assert 0.1 < sum(map(is_held_out, WORDS)) / len(WORDS) < 0.3
+    assert all(is_held_out(word) == is_held_out(word.upper()) for word in WORDS)
+    assert is_held_out("Núñez") == is_held_out("NUNEZ")
+
+
+def test_training_and_test_part_the_whole() -> None:
+    train, test = part_of(WORDS, "train"), part_of(WORDS, "test")
+    assert sorted(train + test) == sorted(part_of(WORDS, "whole")) == sorted(WORDS)
+    assert not set(train) & set(test) and set(test) == set(filter(is_held_out, WORDS))
+
+
+def test_short_lists_and_what_is_said_anyway_are_not_held_out() -> None:
+    assert part_of(WORDS[:10], "train") == part_of(WORDS[:10], "test") == tuple(WORDS[:10])
+    first = part_of(WORDS, "test")[0]
+    assert first in part_of(WORDS, "train", said=f"seen by {first}, again")
+    assert first in part_of(WORDS, "test", said=f"seen by x{first}, again")
+
+
+def test_unknown_choices_are_refused() -> None:
+    with pytest.raises(SettingsError, match="unknown registers pub; choose from hospital, all"):
+        synthesize(1, registers="pub")
+    with pytest.raises(SettingsError, match="unknown lexicon dev; choose from whole, train, test"):
+        synthesize(1, lexicon="dev")
+
+
+def test_hospital_notes_have_lexicons_too() -> None:
+    notes = {lexicon: synthesize(5, seed=2, lexicon=lexicon).documents for lexicon in ("whole", "train", "test")}
+    assert notes["train"] != notes["test"] and all(len(found) == 5 for found in notes.values())

@@ -12,7 +12,6 @@ from phistack.features.formats import write_corpus
 from tests.fixture_types import Phistack
 
 OLD = Path(__file__).parent / "golden" / "bundle_protocol_2.zip"
-QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +21,19 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def quick(notes: Path) -> tuple[str, ...]:
+    """Options of a training that does not take long."""
+    path = notes.with_name("quick.toml")
+    path.write_text("folds = 2\n[submodels.regex]\n[submodels.crf]\nmax_iterations = 10\n")
+    return ("--config", str(path), "--jobs", "1")
+
+
 def test_it_is_one_table_the_weakest_labels_and_what_to_do_next(
-    phistack: Phistack, notes: Path, tmp_path: Path
+    phistack: Phistack, notes: Path, quick: tuple[str, ...], tmp_path: Path
 ) -> None:
     model = tmp_path / "engine"
-    status, shown, error = phistack("train", notes, "--model", model, *QUICK)
+    status, shown, error = phistack("train", notes, "--model", model, *quick)
     assert status == 0, error
     lines = shown.splitlines()
     assert len(lines) < 20 and shown.count("precision") == 1
@@ -39,17 +46,17 @@ def test_it_is_one_table_the_weakest_labels_and_what_to_do_next(
     assert not [line for line in lines if "calibration" in line or "majority vote" in line]
 
 
-def test_seeds_are_averaged_on_request(phistack: Phistack, notes: Path, tmp_path: Path) -> None:
+def test_seeds_are_averaged_on_request(phistack: Phistack, notes: Path, quick: tuple[str, ...], tmp_path: Path) -> None:
     kept = ("--cache", tmp_path / "folds")
     model = tmp_path / "engine"
-    status, shown, error = phistack("train", notes, "--model", model, *QUICK, *kept, "--seeds", 2, "--details")
+    status, shown, error = phistack("train", notes, "--model", model, *quick, *kept, "--seeds", 2, "--details")
     assert status == 0, error
     assert "mean over 2 seeds" in shown
     figures = read_manifest(model)["figures"]
     f1 = []
     for seed in (0, 1):
         other = tmp_path / f"seed-{seed}"
-        assert phistack("train", notes, "--model", other, *QUICK, *kept, "--seed", seed)[0] == 0
+        assert phistack("train", notes, "--model", other, *quick, *kept, "--seed", seed)[0] == 0
         f1.append(read_manifest(other)["figures"]["strict"]["stack"]["f1"])
     assert figures["strict"]["stack"]["f1"] == f1[0]
     found = figures["mean of seeds"]["stack"]["f1"]
@@ -57,17 +64,21 @@ def test_seeds_are_averaged_on_request(phistack: Phistack, notes: Path, tmp_path
     assert f"{fmean(f1):.4f} ({stdev(f1):.4f})" in (model / "MODEL_CARD.md").read_text()
 
 
-def test_the_card_tells_the_unit_of_its_intervals(phistack: Phistack, notes: Path, tmp_path: Path) -> None:
+def test_the_card_tells_the_unit_of_its_intervals(
+    phistack: Phistack, notes: Path, quick: tuple[str, ...], tmp_path: Path
+) -> None:
     model = tmp_path / "engine"
-    assert phistack("train", notes, "--model", model, *QUICK, "--by", "document", "--draws", 99)[0] == 0
+    assert phistack("train", notes, "--model", model, *quick, "--by", "document", "--draws", 99)[0] == 0
     card = (model / "MODEL_CARD.md").read_text()
     assert "95 % bootstrap intervals by document (12 documents, 99 draws)" in " ".join(card.split())
     assert "paired approximate randomisation by document, 9999 shuffles" in " ".join(card.split())
 
 
-def test_the_settings_of_a_bundle_train_it_again(phistack: Phistack, notes: Path, tmp_path: Path) -> None:
+def test_the_settings_of_a_bundle_train_it_again(
+    phistack: Phistack, notes: Path, quick: tuple[str, ...], tmp_path: Path
+) -> None:
     first, second = tmp_path / "first", tmp_path / "second.zip"
-    assert phistack("train", notes, "--model", first, *QUICK, "--seed", 5)[0] == 0
+    assert phistack("train", notes, "--model", first, *quick, "--seed", 5)[0] == 0
     assert phistack("train", notes, "--model", second, "--config", first)[0] == 0
     kept = (read_manifest(first), read_manifest(second))
     assert kept[0] == kept[1] and "settings.toml" in kept[0]["files"]
@@ -77,7 +88,9 @@ def test_the_settings_of_a_bundle_train_it_again(phistack: Phistack, notes: Path
     assert (status, "leave --preset out" in error) == (1, True)
 
 
-def test_a_bundle_without_settings_is_one_sentence(phistack: Phistack, notes: Path, tmp_path: Path) -> None:
+def test_a_bundle_without_settings_is_one_sentence(
+    phistack: Phistack, notes: Path, quick: tuple[str, ...], tmp_path: Path
+) -> None:
     status, _, error = phistack("train", notes, "--model", tmp_path / "no", "--config", OLD)
     sentence = error.splitlines()[-1]
     assert (status, "was made before bundles kept their settings" in sentence) == (1, True)

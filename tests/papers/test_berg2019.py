@@ -16,7 +16,7 @@ from phistack.features.documents import Document
 from phistack.features.errors import PackageError
 from phistack.submodels.base import kind_of, new_submodel
 
-NOTES = synthesize(24, seed=1, language="sv")
+NOTES = synthesize(14, seed=1, language="sv")
 LSTM_PRESET, CRF_PRESET = EngineSettings.preset("berg2019-lstm"), EngineSettings.preset("berg2019-crf")
 LSTM: Any = new_submodel("lstm", LSTM_PRESET.submodels["lstm"])
 CRF: Any = new_submodel("crf", CRF_PRESET.submodels["crf"])
@@ -62,7 +62,7 @@ def test_the_lstm_trains_and_scores_on_swedish_notes() -> None:
     small = {
         "folds": 2,
         "features": {"language": "sv"},
-        "submodels": {"lstm": {**sizes, "epochs": 24, "batch_rows": 8, "patience": 24}},
+        "submodels": {"lstm": {**sizes, "epochs": 16, "batch_rows": 8, "patience": 16}},
     }
     training = train(NOTES, EngineSettings.from_dict(merged(LSTM_PRESET.to_dict(), small)))
     assert evaluate(NOTES, out_of_fold_corpora(training, NOTES)["lstm"]).strict.recall.value > 0.1
