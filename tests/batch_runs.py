@@ -5,27 +5,26 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings
 from phistack.ensemble.deidentification import Policy
+from tests import batch_engines as engines
 
-HERE = Path(__file__).parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
 KEY = b"0123456789abcdef"
 REST_KEPT = Columns(rest="keep")
 SCRIPT = """
 import sys
 from pathlib import Path
-import batch_engines
+from tests import batch_engines
 from tests.batch_runs import KEY, run_over
 from phistack.ensemble.batch import deidentify
 from phistack.features.errors import PhistackError
 source, target, jobs, load = sys.argv[1:]
 if __name__ == "__main__":
     try:
-        deidentify(run_over(batch_engines, Path(source), policy="number", key=KEY, target=Path(target),
+        deidentify(run_over(Path(source), policy="number", key=KEY, target=Path(target),
                             jobs=int(jobs), load=getattr(batch_engines, load)))
     except PhistackError as error:
         sys.exit(str(error))
@@ -33,9 +32,8 @@ if __name__ == "__main__":
 
 
 def run_over(
-    engines: ModuleType, source: Path, columns: Columns = REST_KEPT, policy: str = "tag", key: bytes | None = None,
-    **more: Any,
-) -> RunSettings:  # fmt: skip
+    source: Path, columns: Columns = REST_KEPT, policy: str = "tag", key: bytes | None = None, **more: Any
+) -> RunSettings:
     """A run over an input by a quick engine, whose output is `out` beside it."""
     usual = {"target": source.with_name("out" + source.suffix), "load": engines.quick}
     bundle = engines.bundle(source.parent / "bundle")

@@ -1,11 +1,8 @@
 """What holds for every test: quiet numeric libraries with one thread each, and always the same random examples."""
 
-import importlib
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # The phase that explains a failure traces every line and may take longer than the suite.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
-settings.register_profile("repeatable", deadline=None, derandomize=True, phases=PHASES)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=40, phases=PHASES)
 settings.register_profile("explore", deadline=None, max_examples=1000, phases=PHASES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
@@ -41,10 +38,3 @@ def phistack(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return ended.value.code or 0, output.out, output.err
 
     return run
-
-
-@pytest.fixture
-def engines(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The engines of `batch_engines`, under a name by which worker processes can import them."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("batch_engines")

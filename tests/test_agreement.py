@@ -44,7 +44,7 @@ def found(agreement: Agreement, check: str) -> list[tuple[str, str, str]]:
     return [(doubt.text, doubt.label, doubt.instead) for doubt in agreement.doubts if doubt.check == check]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 99))
 def test_agreement_is_the_same_whichever_annotation_comes_first(seed: int) -> None:
     chance = random.Random(seed)

@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from phistack.ensemble.batch.attack import attack
 from phistack.ensemble.batch.reports.shown_attack import write_attack
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.stacking.candidates import Decision
+from tests import batch_engines as engines
 from tests.batch_runs import run_over
 
 KEY = b"8f3a5c1e9b7d2f4068acbd13579e2460"
@@ -36,7 +36,7 @@ def lines(n: int = 32) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def run(engines: ModuleType, tmp_path: Path) -> RunSettings:
+def run(tmp_path: Path) -> RunSettings:
     """A run with surrogates whose engine misses one name."""
 
     def decide(document: Any) -> list[Decision]:
@@ -44,7 +44,7 @@ def run(engines: ModuleType, tmp_path: Path) -> RunSettings:
 
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps(note) + "\n" for note in lines()))
-    return run_over(engines, source, policy="surrogate", key=KEY, load=lambda path: FunctionEngine(decide))
+    return run_over(source, policy="surrogate", key=KEY, load=lambda path: FunctionEngine(decide))
 
 
 def test_what_was_missed_comes_first_by_note_and_place(run: RunSettings) -> None:

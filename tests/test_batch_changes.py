@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,13 +18,13 @@ from tests.batch_runs import run_over
 
 
 @pytest.fixture
-def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     """Settings of a run over 300 notes in five chunks."""
     monkeypatch.setattr("phistack.ensemble.batch.chunks._ROWS", 64)
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(300):
             file.write(json.dumps({"id": str(i), "text": f"Patient Ann{i} Hill saw Dr. Ames."}) + "\n")
-    return run_over(engines, tmp_path / "in.jsonl")
+    return run_over(tmp_path / "in.jsonl")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The columns of a table: none passes unless an option names it, and each comes out as asked."""
 
 import csv
-import importlib
 import json
 import logging
 import re
@@ -12,7 +11,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -22,8 +20,10 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.columns import engine_label, treatments_of
+from phistack.ensemble.batch.reports.audit import _columns
 from phistack.ensemble.batch.reports.shown_summary import done, held_back
 from phistack.ensemble.batch.rows import Part, open_format
+from phistack.ensemble.batch.workers import pool as workers
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.batch.workers.work import process_chunk
@@ -36,6 +36,7 @@ from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.formats.csv_table import parsed
 from phistack.features.labels import LabelSet
+from tests import batch_engines as engines
 from tests.batch_runs import run_over
 from tests.fixture_types import Phistack
 
@@ -46,13 +47,6 @@ ROWS = [
 ]
 ID_KEPT, KEPT = (Columns(others=dict.fromkeys(names, "keep")) for names in (["id"], ["id", "group"]))
 NAMED = {"id": "keep", "name": "PATIENT", "born": "DATE", "ward": "keep"}
-
-
-@pytest.fixture(scope="module")
-def engines() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parent))
-        yield importlib.import_module("batch_engines")
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -85,10 +79,10 @@ def read(path: Path) -> list[dict[str, float | str | None]]:
 
 
 def done_over(
-    engines: ModuleType, path: Path, rows: list[dict[str, object]], columns: Columns, *more: Any
+    path: Path, rows: list[dict[str, object]], columns: Columns, *more: Any
 ) -> tuple[list[dict[str, Any]], Any]:
     """The rows and the summary of a run over rows in the form that the path asks for."""
-    run = run_over(engines, write(path, rows), columns, *more)
+    run = run_over(write(path, rows), columns, *more)
     summary = deidentify(run)
     assert audit_run(run.target).problems == ()
     return read(run.target), summary
@@ -98,10 +92,8 @@ EACH_FORMAT = pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet
 
 
 @EACH_FORMAT
-def test_a_column_without_a_treatment_stops_the_run_before_the_first_note(
-    engines: ModuleType, tmp_path: Path, name: str
-) -> None:
-    run = run_over(engines, write(tmp_path / name, ROWS), Columns(others={"ward": "keep"}))
+def test_a_column_without_a_treatment_stops_the_run_before_the_first_note(tmp_path: Path, name: str) -> None:
+    run = run_over(write(tmp_path / name, ROWS), Columns(others={"ward": "keep"}))
     with pytest.raises(CorpusError) as refused:
         deidentify(run)
     reported = str(refused.value)
@@ -111,10 +103,10 @@ def test_a_column_without_a_treatment_stops_the_run_before_the_first_note(
     assert {path.name for path in tmp_path.iterdir()} == {name, "bundle"}
 
 
-def test_a_column_that_only_the_last_line_has_stops_the_run_too(engines: ModuleType, tmp_path: Path) -> None:
+def test_a_column_that_only_the_last_line_has_stops_the_run_too(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"id": str(i), "text": "Dr. Ames"} for i in range(300)]
     source = write(tmp_path / "in.jsonl", [*rows, {"id": "x", "text": "", "nick": "Annie"}])
-    run = run_over(engines, source, ID_KEPT)
+    run = run_over(source, ID_KEPT)
     with pytest.raises(CorpusError, match="what becomes of nick;"):
         deidentify(run)
 
@@ -127,10 +119,10 @@ def test_a_line_with_a_column_without_a_treatment_is_held_back(tmp_path: Path) -
 
 
 @EACH_FORMAT
-def test_each_column_comes_out_as_it_was_asked_for(engines: ModuleType, tmp_path: Path, name: str) -> None:
+def test_each_column_comes_out_as_it_was_asked_for(tmp_path: Path, name: str) -> None:
     rows = [{**row, "mrn": "A-4711", "more": "Dr. Rusk called."} for row in ROWS]
     columns = Columns(others={**NAMED, "mrn": "remove", "more": "redact"})
-    written, summary = done_over(engines, tmp_path / name, rows, columns)
+    written, summary = done_over(tmp_path / name, rows, columns)
     assert written == [
         {"id": row["id"], "name": "[PATIENT]", "born": "[DATE]", "text": text, "ward": row["ward"],
          "more": "Dr. [DOCTOR] called."}
@@ -142,9 +134,9 @@ def test_each_column_comes_out_as_it_was_asked_for(engines: ModuleType, tmp_path
 
 
 @EACH_FORMAT
-def test_a_column_of_names_has_the_surrogates_of_the_note(engines: ModuleType, tmp_path: Path, name: str) -> None:
+def test_a_column_of_names_has_the_surrogates_of_the_note(tmp_path: Path, name: str) -> None:
     rows = [{**row, "text": f"Patient Ann Hill came on {row['born']}."} for row in ROWS]
-    for row in done_over(engines, tmp_path / name, rows, Columns(others=NAMED), "surrogate", KEY)[0]:
+    for row in done_over(tmp_path / name, rows, Columns(others=NAMED), "surrogate", KEY)[0]:
         last, first = row["name"].split(", ")
         assert row["text"] == f"Patient {first} {last} came on {row['born']}."
         assert {first, last} & {"Ann", "Hill"} == set() and row["born"] != "03/12/1950"
@@ -152,12 +144,12 @@ def test_a_column_of_names_has_the_surrogates_of_the_note(engines: ModuleType, t
 
 @EACH_FORMAT
 def test_identifiers_in_columns_are_replaced_in_the_texts_and_searched_for_in_kept_columns(
-    engines: ModuleType, tmp_path: Path, name: str
+    tmp_path: Path, name: str
 ) -> None:
     texts = ["The wife of Ann Hill. HILL came from the hill, 03-12-1950.", "Ann: MRN 4711 or 47 11."]
     rows = [{**row, "text": text, "mrn": "4711"} for row, text in zip(ROWS, texts, strict=True)]
     columns = Columns(others={**NAMED, "mrn": "MEDICALRECORD"})
-    written, summary = done_over(engines, tmp_path / name, rows, columns)
+    written, summary = done_over(tmp_path / name, rows, columns)
     assert [row["text"] for row in written] == [
         "The wife of [PATIENT]. [PATIENT] came from the hill, [DATE].",
         "[PATIENT]: MRN [MEDICALRECORD] or [MEDICALRECORD].",
@@ -172,12 +164,12 @@ def test_identifiers_in_columns_are_replaced_in_the_texts_and_searched_for_in_ke
 @EACH_FORMAT
 @pytest.mark.parametrize(("treatment", "is_there"), [("MEDICALRECORD", True), ("remove", False)])
 def test_the_column_of_the_patient_can_be_replaced_or_removed(
-    engines: ModuleType, tmp_path: Path, name: str, treatment: str, is_there: bool
+    tmp_path: Path, name: str, treatment: str, is_there: bool
 ) -> None:
     rows = [{"id": i, "text": "MRN 4711, Mr. Ng.", "name": "Ng", "mrn": 4711} for i in range(2)]
     rows[1] |= {"name": "", "text": "Ng is well; 4711."}
     columns = Columns(patient="mrn", others={"id": "keep", "mrn": treatment, "name": "PATIENT"})
-    written, summary = done_over(engines, tmp_path / name, rows, columns, "number", KEY)
+    written, summary = done_over(tmp_path / name, rows, columns, "number", KEY)
     assert not any("Ng" in str(row) for row in written), "both are of one patient"
     assert any("4711" in str(row) for row in written) is not is_there
     assert len({row.get("mrn", "none") for row in written}) == 1
@@ -201,15 +193,15 @@ def test_the_column_of_the_patient_is_no_text() -> None:
     ],
 )
 def test_a_name_of_two_letters_in_a_column_is_replaced_except_in_small_letters(
-    engines: ModuleType, tmp_path: Path, text: str, written: str
+    tmp_path: Path, text: str, written: str
 ) -> None:
     rows: list[dict[str, object]] = [{"id": "1", "name": "Ng, Tam IV, MD", "text": text}]
     columns = Columns(others={"id": "keep", "name": "PATIENT"})
-    assert done_over(engines, tmp_path / "in.csv", rows, columns)[0][0]["text"] == written
+    assert done_over(tmp_path / "in.csv", rows, columns)[0][0]["text"] == written
 
 
 @EACH_FORMAT
-def test_a_column_is_a_roster_of_the_patient(engines: ModuleType, tmp_path: Path, name: str) -> None:
+def test_a_column_is_a_roster_of_the_patient(tmp_path: Path, name: str) -> None:
     """However a note writes it, in any text of the patient's rows; a word of the language needs a sign."""
     texts = [
         "A. Castellanos (b. March 12, 1950), called Castelanos at work. Tel 0049 170 555 0193.",
@@ -219,7 +211,7 @@ def test_a_column_is_a_roster_of_the_patient(engines: ModuleType, tmp_path: Path
     rows = [{"id": f"110-0{i}", **known, "text": text, "comment": text} for i, text in enumerate(texts)]
     labels = {"id": "keep", "name": "NAME", "born": "DATE", "tel": "CONTACT", "age": "AGE"}
     columns = Columns(("id"), ("text", "comment"), others=labels)
-    found, _ = done_over(engines, tmp_path / name, rows, columns)
+    found, _ = done_over(tmp_path / name, rows, columns)
     written = [
         "[PATIENT] (b. [DATE]), called [PATIENT] at work. Tel [PHONE].",
         "Seen with [PATIENT] on [DATE]; age 45, aged 45. She has hope.",
@@ -252,13 +244,11 @@ def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch
         assert {"A. Castellanos", parts[-1].text.partition("seen ")[2].rstrip(".")} <= there
 
 
-def test_a_policy_that_keeps_what_the_detector_saw_uncovers_no_identifier_of_a_column(
-    engines: ModuleType, tmp_path: Path
-) -> None:
+def test_a_policy_that_keeps_what_the_detector_saw_uncovers_no_identifier_of_a_column(tmp_path: Path) -> None:
     source = write(
         tmp_path / "in.csv", [{"id": "1", "name": "Ann Hill", "text": "Dr. Hill, seen by Dr. Ames. Ann fell."}]
     )
-    run = run_over(engines, source, Columns(others={"id": "keep", "name": "PATIENT"}))
+    run = run_over(source, Columns(others={"id": "keep", "name": "PATIENT"}))
     deidentify(replace(run, policy=run.policy.with_overrides({"DOCTOR": "keep"})))
     assert read(tmp_path / "out.csv")[0]["text"] == "Dr. [PATIENT], seen by Dr. Ames. [PATIENT] fell."
 
@@ -267,16 +257,14 @@ def test_a_policy_that_keeps_what_the_detector_saw_uncovers_no_identifier_of_a_c
     ("name", "content", "reason"),
     [("in.csv", "", "has no header line"), ("in.xlsx", "PK", "is a spreadsheet; save its sheet as CSV in UTF-8")],
 )
-def test_what_is_no_table_is_refused_in_one_sentence(
-    engines: ModuleType, tmp_path: Path, name: str, content: str, reason: str
-) -> None:
+def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str, content: str, reason: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(CorpusError, match=reason):
-        deidentify(run_over(engines, tmp_path / name, ID_KEPT))
+        deidentify(run_over(tmp_path / name, ID_KEPT))
     assert not (tmp_path / "out.csv").exists() and not (tmp_path / "out.csv.partial").exists()
 
 
-def test_the_same_person_has_one_surrogate_in_all_columns_and_files(engines: ModuleType, tmp_path: Path) -> None:
+def test_the_same_person_has_one_surrogate_in_all_columns_and_files(tmp_path: Path) -> None:
     found = set()
     for number, suffix in enumerate((".csv", ".jsonl")):
         (tmp_path / str(number)).mkdir()
@@ -284,7 +272,7 @@ def test_the_same_person_has_one_surrogate_in_all_columns_and_files(engines: Mod
         rows = [{"id": f"110-{number}{i}", "name": "Hill, Ann", **text} for i, text in enumerate(texts)]
         source = write(tmp_path / str(number) / f"in{suffix}", rows)
         columns = Columns(texts=("text", "plan"), others={"id": "keep", "name": "PATIENT"})
-        deidentify(run_over(engines, source, columns, "surrogate", KEY))
+        deidentify(run_over(source, columns, "surrogate", KEY))
         for row in read(source.with_name("out" + suffix)):
             last, first = str(row["name"]).split(", ")
             found.add((last, first))
@@ -293,14 +281,14 @@ def test_the_same_person_has_one_surrogate_in_all_columns_and_files(engines: Mod
     assert len(found) == 1 and found != {("Hill", "Ann")}
 
 
-def test_numbers_and_dates_of_columns_are_identifiers_too(engines: ModuleType, tmp_path: Path) -> None:
+def test_numbers_and_dates_of_columns_are_identifiers_too(tmp_path: Path) -> None:
     import datetime
 
     born, seen = datetime.date(1950, 3, 12), datetime.datetime(2019, 3, 12, 10, 30)
     row = {"id": 1, "mrn": 4711, "born": born, "seen": seen, "text": "MRN 47-11", "weight": 80.5}
     rows = [row, {**row, "mrn": None, "born": None}]
     others = {"id": "keep", "mrn": "MEDICALRECORD", "born": "DATE", "seen": "DATE", "weight": "keep"}
-    written, summary = done_over(engines, tmp_path / "in.parquet", rows, Columns(others=others), "mask")
+    written, summary = done_over(tmp_path / "in.parquet", rows, Columns(others=others), "mask")
     assert written == [
         {"id": 1, "mrn": "****", "born": "*" * 10, "seen": "*" * 19, "text": "MRN *****", "weight": 80.5},
         {"id": 1, "mrn": None, "born": None, "seen": "*" * 19, "text": "MRN *****", "weight": 80.5},
@@ -310,7 +298,7 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines: ModuleType, t
     last = '{"mrn": null, "text": "", "id": 3}'
     (tmp_path / "in.jsonl").write_text(f"{first}\n{listed}\n{last}\n")
     summary = deidentify(
-        run_over(engines, tmp_path / "in.jsonl", Columns(others={"id": "keep", "mrn": "MEDICALRECORD"}), "mask")
+        run_over(tmp_path / "in.jsonl", Columns(others={"id": "keep", "mrn": "MEDICALRECORD"}), "mask")
     )
     assert (tmp_path / "out.jsonl").read_text() == first.replace("4711", '"****"') + f"\n{last}\n"
     assert held_back(summary) == [
@@ -318,37 +306,35 @@ def test_numbers_and_dates_of_columns_are_identifiers_too(engines: ModuleType, t
     ]
 
 
-def test_values_that_have_no_text_are_refused_before_the_first_note(engines: ModuleType, tmp_path: Path) -> None:
+def test_values_that_have_no_text_are_refused_before_the_first_note(tmp_path: Path) -> None:
     source = write(tmp_path / "in.parquet", [{"id": 1, "text": "x", "list": ["Ann Hill"]}])
     with pytest.raises(
         CorpusError, match=r"list .* holds list<.*>, which cannot be de-identified; give --column list=remove"
     ):
-        deidentify(run_over(engines, source, Columns(others={"id": "keep", "list": "redact"})))
+        deidentify(run_over(source, Columns(others={"id": "keep", "list": "redact"})))
     assert not (tmp_path / "out.parquet.partial").exists()
 
 
-def test_what_pandas_noted_of_a_column_goes_with_it(engines: ModuleType, tmp_path: Path) -> None:
+def test_what_pandas_noted_of_a_column_goes_with_it(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
     table = pyarrow.table({"id": ["1"], "text": ["Dr. Ames"], "secret": ["Ann"]})
     notes = {"pandas": json.dumps({"columns": [{"name": "secret"}]}), "made by": "a test"}
     parquet.write_table(table.replace_schema_metadata(notes), tmp_path / "in.parquet")
-    deidentify(run_over(engines, tmp_path / "in.parquet", Columns(others={"id": "keep", "secret": "remove"})))
+    deidentify(run_over(tmp_path / "in.parquet", Columns(others={"id": "keep", "secret": "remove"})))
     assert parquet.read_schema(tmp_path / "out.parquet").metadata == {b"made by": b"a test"}
     assert b"secret" not in (tmp_path / "out.parquet").read_bytes()
 
 
-def test_annotations_never_pass_and_what_was_converted_comes_out_readable(
-    engines: ModuleType, tmp_path: Path, phistack: Phistack
-) -> None:
+def test_annotations_never_pass_and_what_was_converted_comes_out_readable(tmp_path: Path, phistack: Phistack) -> None:
     line = {"id": "1", "group": "p", "text": "Dr. Ames", "spans": [{"start": 4, "end": 8, "label": "DOCTOR"}]}
     quoting = {**line, "id": "2", "spans": [{"start": 4, "end": 8, "label": "DOCTOR", "text": "Ames"}]}
     (tmp_path / "notes.jsonl").write_text(json.dumps(line) + "\n")
     assert phistack("convert", tmp_path / "notes.jsonl", tmp_path / "in.jsonl", "--to", "jsonl")[0] == 0
     with (tmp_path / "in.jsonl").open("a") as file:
         file.write(json.dumps(quoting) + "\n")
-    deidentify(run_over(engines, tmp_path / "in.jsonl", KEPT))
+    deidentify(run_over(tmp_path / "in.jsonl", KEPT))
     assert read(tmp_path / "out.jsonl") == [{"id": id, "group": "p", "text": "Dr. [DOCTOR]"} for id in "12"]
     assert [note.text for note in read_corpus(tmp_path / "out.jsonl").documents] == ["Dr. [DOCTOR]"] * 2
     with pytest.raises(SettingsError, match="spans belong to the text before de-identification"):
@@ -399,7 +385,6 @@ VALUES = st.text("abcXYZ,;\"'\n\r é\\{}[]:0", max_size=6)
 @settings(max_examples=25)
 def test_only_what_is_kept_comes_out(
     tmp_path_factory: pytest.TempPathFactory,
-    engines: ModuleType,
     treatments: list[str],
     rows: list[list[str]],
     form: str,
@@ -420,7 +405,7 @@ def test_only_what_is_kept_comes_out(
     if broken:
         lines = source.read_bytes().splitlines()
         source.write_bytes(b"".join(line[: -3 * (i in broken) or None] + b"\n" for i, line in enumerate(lines)))
-    run = run_over(engines, source, Columns(others={"id": "keep", **dict(zip(names, treatments, strict=True))}), policy)
+    run = run_over(source, Columns(others={"id": "keep", **dict(zip(names, treatments, strict=True))}), policy)
     summary = deidentify(run)
     assert summary.quarantined == len(broken)
     written = read(run.target)
@@ -444,12 +429,10 @@ def test_only_what_is_kept_comes_out(
         ({"wrad": "keep"}, r"no column wrad \(did you mean ward\?\); it has id, name, .*--column"),
     ],
 )
-def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(
-    engines: ModuleType, tmp_path: Path, given: Any, message: Any
-) -> None:
+def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(tmp_path: Path, given: Any, message: Any) -> None:
     others = {"id": "keep", "name": "PATIENT", "born": "DATE", **given}
     with pytest.raises((SettingsError, CorpusError), match=message):
-        deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=others)))
+        deidentify(run_over(write(tmp_path / "in.csv", ROWS), Columns(others=others)))
 
 
 @pytest.mark.parametrize(
@@ -461,10 +444,10 @@ def test_a_slip_in_a_treatment_or_a_name_is_reported_with_the_nearest(
     ],
 )
 def test_a_missing_column_is_reported_with_those_that_are_there_and_the_option(
-    engines: ModuleType, tmp_path: Path, columns: Any, option: Any
+    tmp_path: Path, columns: Any, option: Any
 ) -> None:
     with pytest.raises(CorpusError, match=f"it has id, name, born, text, ward: name the right one with {option}"):
-        deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), columns))
+        deidentify(run_over(write(tmp_path / "in.csv", ROWS), columns))
 
 
 def test_treatments_are_read_as_they_are_written() -> None:
@@ -474,36 +457,34 @@ def test_treatments_are_read_as_they_are_written() -> None:
             treatments_of(wrong)
 
 
-def test_the_id_may_tell_the_patient_by_itself(engines: ModuleType, tmp_path: Path) -> None:
+def test_the_id_may_tell_the_patient_by_itself(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"id": "7", "text": "Dr. Ames"}]
-    summary = done_over(engines, tmp_path / "in.csv", rows, replace(ID_KEPT, patient="id"))[1]
+    summary = done_over(tmp_path / "in.csv", rows, replace(ID_KEPT, patient="id"))[1]
     assert "1 column kept as it is: id;" in done(summary, tmp_path / "out.csv")
 
 
-def test_notes_in_files_have_no_columns(engines: ModuleType, tmp_path: Path) -> None:
+def test_notes_in_files_have_no_columns(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text("Dr. Ames")
-    run = run_over(engines, tmp_path / "notes", Columns(others={"ward": "keep"}))
+    run = run_over(tmp_path / "notes", Columns(others={"ward": "keep"}))
     with pytest.raises(SettingsError, match="leave out --column"):
         deidentify(run)
-    assert deidentify(run_over(engines, tmp_path / "notes", Columns())).settings["columns"] == {}
+    assert deidentify(run_over(tmp_path / "notes", Columns())).settings["columns"] == {}
 
 
-def test_a_warning_says_if_no_column_names_the_patient(
-    engines: ModuleType, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_warning_says_if_no_column_names_the_patient(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rows = [{"id": "1", "text": "", "group": "p"}]
     with caplog.at_level(logging.WARNING, "phistack"):
-        deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), KEPT))
+        deidentify(run_over(write(tmp_path / "in.jsonl", rows), KEPT))
         assert caplog.text == ""
-        deidentify(run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED)))
+        deidentify(run_over(write(tmp_path / "in.csv", ROWS), Columns(others=NAMED)))
     assert (
         "no column names the patient of a note, so its id is used" in caplog.text and "--patient-column" in caplog.text
     )
 
 
-def test_what_was_done_is_reported_and_never_that_nothing_is_left(engines: ModuleType, tmp_path: Path) -> None:
-    summary = done_over(engines, tmp_path / "in.csv", ROWS, Columns(others={**NAMED, "born": "remove"}))[1]
+def test_what_was_done_is_reported_and_never_that_nothing_is_left(tmp_path: Path) -> None:
+    summary = done_over(tmp_path / "in.csv", ROWS, Columns(others={**NAMED, "born": "remove"}))[1]
     reported = done(summary, Path("clean.csv"))
     assert reported == (
         "5 identifiers replaced in 2 notes, written to clean.csv; 2 columns kept as they are: id, ward; 1 column "
@@ -532,9 +513,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType, tmp_path: Path, name: str) -> None:
+def test_every_reason_of_the_quarantine_comes_with_a_remedy(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\n".join(BAD[name]) + b"\n")
-    run = run_over(engines, tmp_path / name, ID_KEPT if name == "in.csv" else KEPT, timeout=0.2)
+    run = run_over(tmp_path / name, ID_KEPT if name == "in.csv" else KEPT, timeout=0.2)
     summary = deidentify(RunSettings(**{**vars(run), "load": engines.faulty}))
     reported = held_back(summary)
     assert sum(int(line.split()[0]) for line in reported) == summary.quarantined > 3
@@ -545,9 +526,7 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(engines: ModuleType,
     assert sum(expected in line for line in reported) == 1
 
 
-def test_an_output_of_a_run_before_columns_were_named_can_be_audited(engines: ModuleType, tmp_path: Path) -> None:
-    from phistack.ensemble.batch.reports.audit import _columns
-
+def test_an_output_of_a_run_before_columns_were_named_can_be_audited(tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", ROWS)
     rows = open_format(source, source, FormatSettings(_columns(["id", "text", "group"]))).rows()
     assert [row.texts for row in rows if row.parts] == [(row["text"],) for row in ROWS]
@@ -586,19 +565,17 @@ def test_a_field_of_many_megabytes_takes_no_step_for_each_character() -> None:
         ("id,text,Name of ward", "what becomes of Name of ward; .* --column 'Name of ward=NAME'"),
     ],
 )
-def test_names_are_reported_only_where_all_look_like_names(
-    engines: ModuleType, tmp_path: Path, header: Any, reported: Any
-) -> None:
+def test_names_are_reported_only_where_all_look_like_names(tmp_path: Path, header: Any, reported: Any) -> None:
     """A file without a header has a note there."""
     (tmp_path / "in.csv").write_text(header + "\n1,2,3\n")
     with pytest.raises(CorpusError, match=reported.format(tmp_path / "in.csv")) as refused:
-        deidentify(run_over(engines, tmp_path / "in.csv", ID_KEPT))
+        deidentify(run_over(tmp_path / "in.csv", ID_KEPT))
     assert "cough" not in str(refused.value)
 
 
 @pytest.mark.parametrize("reported", [["id"], {"id": "id"}, "id", {"id": "id", "texts": 3}, {"others": 5}])
-def test_a_summary_whose_columns_were_changed_is_refused(engines: ModuleType, tmp_path: Path, reported: Any) -> None:
-    run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
+def test_a_summary_whose_columns_were_changed_is_refused(tmp_path: Path, reported: Any) -> None:
+    run = run_over(write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     summary = deidentify(run).to_dict()
     summary["settings"]["columns"] = reported
     (run.reports / "summary.json").write_text(json.dumps(summary))
@@ -607,10 +584,8 @@ def test_a_summary_whose_columns_were_changed_is_refused(engines: ModuleType, tm
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".csv.gz"])
-def test_an_output_named_as_a_table_of_another_form_is_refused(
-    engines: ModuleType, tmp_path: Path, ending: str
-) -> None:
-    run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
+def test_an_output_named_as_a_table_of_another_form_is_refused(tmp_path: Path, ending: str) -> None:
+    run = run_over(write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     target = tmp_path / f"out{ending}"
     if ending.startswith(".csv"):
         deidentify(replace(run, target=target))
@@ -620,28 +595,26 @@ def test_an_output_named_as_a_table_of_another_form_is_refused(
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "in.csv"]
 
 
-def test_identifiers_in_the_names_of_files_are_counted(engines: ModuleType, tmp_path: Path) -> None:
+def test_identifiers_in_the_names_of_files_are_counted(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "Ann_Hill.txt").write_text("Patient Ann Hill.")
     (tmp_path / "notes" / "1.txt").write_text("Patient Ann Hill.")
-    summary = deidentify(run_over(engines, tmp_path / "notes", Columns()))
+    summary = deidentify(run_over(tmp_path / "notes", Columns()))
     assert "; 2 file names kept as they are; 1 identifier" in done(summary, tmp_path / "out")
     assert "1 identifier may still be in the output, 1 of them in the names of files (see" in done(summary, Path("x"))
     assert audit_run(tmp_path / "out").problems == ()
 
 
 def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_order(
-    engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from phistack.ensemble.batch.workers import pool as workers
-
     monkeypatch.setattr(workers.Workers, "process", _last_first)
     shares = []
     monkeypatch.setattr(
         "phistack.ensemble.batch.runner.meter", lambda _: nullcontext(lambda n, share, q: shares.append(share))
     )
     rows = [{"id": i, "text": "Dr. Ames"} for i in range(400)]
-    deidentify(run_over(engines, write(tmp_path / "in.jsonl", rows), ID_KEPT))
+    deidentify(run_over(write(tmp_path / "in.jsonl", rows), ID_KEPT))
     assert len(shares) > 2 and shares == sorted(shares) and shares[0] < 0.5 and shares[-1] == pytest.approx(1)
 
 
@@ -657,8 +630,8 @@ def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_reported() -> None:
     assert not reported
 
 
-def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines: ModuleType, tmp_path: Path) -> None:
-    run = run_over(engines, write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
+def test_all_that_is_in_the_way_of_an_output_is_named_at_once(tmp_path: Path) -> None:
+    run = run_over(write(tmp_path / "in.csv", ROWS), Columns(others=NAMED))
     deidentify(run)
     other = replace(run, policy=Policy.named("mask"))
     with pytest.raises(SettingsError, match=r"/out.csv and \S*/out.csv.run are already there; remove them or give"):
@@ -670,12 +643,12 @@ def test_all_that_is_in_the_way_of_an_output_is_named_at_once(engines: ModuleTyp
 
 @EACH_FORMAT
 def test_a_pseudonym_is_one_code_in_every_row_and_run_and_is_searched_for_in_the_texts(
-    engines: ModuleType, tmp_path: Path, name: str
+    tmp_path: Path, name: str
 ) -> None:
     mrns: list[object] = [4711, 4712, 4711]
     rows = [{"id": f"n{i}", "mrn": mrn, "text": f"MRN {mrn}, of Ann."} for i, mrn in enumerate(mrns)]
     columns = Columns(patient="mrn", others={"id": "keep", "mrn": "pseudonym"})
-    run = run_over(engines, write(tmp_path / name, rows), columns, "tag", KEY)
+    run = run_over(write(tmp_path / name, rows), columns, "tag", KEY)
     summary = deidentify(run)
     codes = [row["mrn"] for row in read(run.target)]
     assert codes[0] == codes[2] != codes[1] and all(re.fullmatch("[0-9a-f]{16}", str(code)) for code in codes)
@@ -692,20 +665,20 @@ def test_a_pseudonym_is_one_code_in_every_row_and_run_and_is_searched_for_in_the
         deidentify(replace(run, target=tmp_path / f"none{run.target.suffix}", key=None))
 
 
-def test_a_pseudonym_of_nothing_is_nothing_and_17_and_17_0_are_one(engines: ModuleType, tmp_path: Path) -> None:
+def test_a_pseudonym_of_nothing_is_nothing_and_17_and_17_0_are_one(tmp_path: Path) -> None:
     lines = [{"id": i, "mrn": mrn, "text": ""} for i, mrn in enumerate([17, 17.0, "17", "", None])]
     columns = Columns(patient="mrn", others={"id": "pseudonym", "mrn": "pseudonym"})
-    written, _ = done_over(engines, tmp_path / "in.jsonl", lines, columns, "tag", KEY)
+    written, _ = done_over(tmp_path / "in.jsonl", lines, columns, "tag", KEY)
     assert len({row["mrn"] for row in written[:3]}) == 1 and [row["mrn"] for row in written[3:]] == ["", None]
     assert len({row["id"] for row in written}) == 5
 
 
 @EACH_FORMAT
-def test_the_id_may_be_replaced_or_removed(engines: ModuleType, tmp_path: Path, name: str) -> None:
+def test_the_id_may_be_replaced_or_removed(tmp_path: Path, name: str) -> None:
     for treatment in ("ID", "remove"):
         (tmp_path / treatment).mkdir()
         rows: list[dict[str, object]] = [{"id": f"{i}-01", "text": "Dr. Ames"} for i in range(3)]
-        written, _ = done_over(engines, tmp_path / treatment / name, rows, Columns(others={"id": treatment}), "remove")
+        written, _ = done_over(tmp_path / treatment / name, rows, Columns(others={"id": treatment}), "remove")
         assert [row.get("id", "none") for row in written] == ["" if treatment == "ID" else "none"] * 3
 
 
@@ -721,11 +694,9 @@ def test_names_that_hold_for_all_engines_are_labels_of_each(labels: str) -> None
     assert engine_label("LOCATION", LabelSet.named("meddocan")) == "CALLE"
 
 
-def test_a_birth_year_in_a_column_goes_where_a_note_says_that_the_patient_is_over_89(
-    engines: ModuleType, tmp_path: Path
-) -> None:
+def test_a_birth_year_in_a_column_goes_where_a_note_says_that_the_patient_is_over_89(tmp_path: Path) -> None:
     year = str(date.today().year - 80)
     rows = [{"id": f"{i}", "group": f"{i}", "yob": year, "text": text} for i, text in enumerate(("97f", "well"))]
     columns = Columns(others={"yob": "DATE", "group": "keep", "id": "keep"})
-    written, _ = done_over(engines, tmp_path / "in.csv", rows, columns, "safe-harbor")
+    written, _ = done_over(tmp_path / "in.csv", rows, columns, "safe-harbor")
     assert [(row["yob"], row["text"]) for row in written] == [("[DATE]", "90+f"), (year, "well")]

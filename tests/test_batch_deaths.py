@@ -7,7 +7,6 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,17 +14,18 @@ import pytest
 from phistack.ensemble.batch import RunSettings, audit_run, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import MissingResourceError, SettingsError
+from tests import batch_engines as engines
 from tests.batch_runs import KEY, finish, quarantine, results, run_over, started
 
 N_NOTES = 400
 
 
 @pytest.fixture
-def run(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Settings of a run over 400 notes of 200 patients in four chunks."""
     monkeypatch.setattr("phistack.ensemble.batch.workers.isolation._SECONDS_OF_PAUSE", 0.01)
     write(tmp_path / "in.jsonl", {})
-    return run_over(engines, tmp_path / "in.jsonl", policy="number", key=KEY, jobs=2, load=engines.slow)
+    return run_over(tmp_path / "in.jsonl", policy="number", key=KEY, jobs=2, load=engines.slow)
 
 
 def write(path: Any, special: Any) -> None:
@@ -36,24 +36,24 @@ def write(path: Any, special: Any) -> None:
             file.write(json.dumps({"id": f"{100 + i // 2}-0{i % 2 + 1}", "text": text}) + "\n")
 
 
-def undisturbed(run: RunSettings, engines: ModuleType) -> Any:
+def undisturbed(run: RunSettings) -> Any:
     """What a run writes that meets no death."""
     other = replace(run, target=run.target.with_name("undisturbed.jsonl"), load=engines.quick, jobs=1)
     deidentify(other)
     return results(other)
 
 
-def test_four_deaths_at_one_innocent_note_cost_no_note(run: RunSettings, engines: ModuleType) -> None:
+def test_four_deaths_at_one_innocent_note_cost_no_note(run: RunSettings) -> None:
     write(run.source, {30: "UNLUCKY"})
     summary = deidentify(replace(run, load=engines.unlucky))
     assert len(list((run.model / "deaths").iterdir())) == 4
     assert (summary.notes, summary.quarantined) == (N_NOTES, 0)
-    assert results(run) == undisturbed(run, engines)
+    assert results(run) == undisturbed(run)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
-def test_workers_killed_from_outside_again_and_again_cost_no_note(run: RunSettings, engines: ModuleType) -> None:
+def test_workers_killed_from_outside_again_and_again_cost_no_note(run: RunSettings) -> None:
     process = started(run, "dawdling", jobs=2)
     chance, killed = random.Random(5), 0
     while process.poll() is None and killed < 5:
@@ -61,7 +61,7 @@ def test_workers_killed_from_outside_again_and_again_cost_no_note(run: RunSettin
         killed += kill_a_worker(process.pid, chance)
     finish(process)
     assert killed >= 3
-    assert results(run) == undisturbed(run, engines)
+    assert results(run) == undisturbed(run)
 
 
 def kill_a_worker(parent: Any, chance: Any) -> Any:
@@ -81,7 +81,7 @@ def is_a_worker(pid: str) -> bool:
 
 @pytest.mark.slow
 def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(
-    run: RunSettings, engines: ModuleType, monkeypatch: pytest.MonkeyPatch
+    run: RunSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(run.source, {})
     (run.model / "kill").touch()
@@ -89,12 +89,10 @@ def test_where_everything_dies_no_note_is_blamed_and_the_run_goes_on_later(
         deidentify(replace(run, load=engines.deadly_machine))
     (run.model / "kill").unlink()
     assert deidentify(replace(run, load=engines.deadly_machine)).quarantined == 0
-    assert results(run) == undisturbed(run, engines)
+    assert results(run) == undisturbed(run)
 
 
-def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(
-    run: RunSettings, engines: ModuleType
-) -> None:
+def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(run: RunSettings) -> None:
     write(run.source, {200: "DIE"})
     statuses = []
     for _ in range(3):
@@ -108,9 +106,7 @@ def test_with_one_process_a_deadly_note_stops_the_run_twice_and_not_for_ever(
     assert len(run.target.read_text().splitlines()) == N_NOTES - 1
 
 
-def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_others(
-    run: RunSettings, engines: ModuleType
-) -> None:
+def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_others(run: RunSettings) -> None:
     write(run.source, {7: "WAIT", 70: "FAIL", 300: "WAIT"})
     (run.model / "wait").touch()
     run = replace(run, load=engines.waiting, jobs=1)
@@ -131,7 +127,7 @@ def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_ot
     assert results(once)[:3] == results(run)[:3]
 
 
-def test_notes_are_tried_again_only_where_nothing_was_changed(run: RunSettings, engines: ModuleType) -> None:
+def test_notes_are_tried_again_only_where_nothing_was_changed(run: RunSettings) -> None:
     write(run.source, {7: "WAIT"})
     run = replace(run, load=engines.faulty, jobs=1, timeout=0.2)
     deidentify(run)

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import util
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,17 +20,18 @@ import pytest
 from phistack.ensemble.batch import RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.journal import Journal
 from phistack.features.errors import MissingResourceError, PhistackError, StorageError
+from tests import batch_engines as engines
 from tests.batch_runs import ENVIRONMENT, KEY, SCRIPT, finish, results, run_over, started
 
 
 @pytest.fixture
-def run(engines: ModuleType, tmp_path: Path) -> Any:
+def run(tmp_path: Path) -> Any:
     """Settings of a run over 600 notes of 200 patients in five chunks."""
     with (tmp_path / "in.jsonl").open("w") as file:
         for i in range(600):
             text = f"Patient Ann{i % 5} Hill saw Dr. Ames{i % 7} on 03/12/{1990 + i % 30}. Nothing else to report."
             file.write(json.dumps({"id": f"{100 + i // 3}-0{i % 3 + 1}", "text": text}) + "\n")
-    return run_over(engines, tmp_path / "in.jsonl", policy="number", key=KEY, load=engines.slow)
+    return run_over(tmp_path / "in.jsonl", policy="number", key=KEY, load=engines.slow)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def lose_power(work: Any, chance: Any) -> None:
 
 
 def test_stopped_at_any_change_of_the_disk_and_without_power_a_run_ends_as_if_undisturbed(
-    run: RunSettings, expected: Any, engines: ModuleType
+    run: RunSettings, expected: Any
 ) -> None:
     run = replace(run, load=engines.quick)
     chance = random.Random(3)

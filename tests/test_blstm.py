@@ -107,7 +107,7 @@ def _slow_emissions(
     return np.concatenate(found)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_emissions_are_those_of_the_network_without_any_sharing(data: st.DataObject) -> None:
     random = np.random.default_rng(data.draw(st.integers(0, 2**32)))

@@ -74,7 +74,7 @@ def batch_of(notes: list[EncodedNote], characters: Any) -> FlatBatch:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(
     lengths=st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=3),
     seed=st.integers(0, 2**32 - 1),
@@ -116,7 +116,7 @@ def test_annotating_reads_as_training_does(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 2**32 - 1), locked=st.booleans())
 def test_gradients_are_those_of_finite_differences_under_dropout(variant: str, seed: int, locked: bool) -> None:
     sizes, random = VARIANTS[variant], np.random.default_rng(seed)

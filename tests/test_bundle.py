@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,8 +53,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture
 def copy(trained: Any, tmp_path: Path) -> Any:
     """A copy of the bundle that a test may spoil."""
-    import shutil
-
     return shutil.copytree(trained[0], tmp_path / "engine")
 
 

@@ -3,7 +3,9 @@
 All are hashed anew (`tests.tampering`), as whoever changes a file can change its hash.
 """
 
+import hashlib
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -360,9 +362,6 @@ def test_a_zip_whose_directory_tells_smaller_sizes_is_not_unpacked(whole: Any, t
 
 def test_a_member_is_never_read_beyond_what_the_directory_says(whole: Any, tmp_path: Path) -> None:
     """A listed file that is larger than it says: the hash that fits is that of what it says."""
-    import hashlib
-    import resource
-
     bundle = shutil.copytree(whole, tmp_path / "engine")
     change_json(
         bundle / "manifest.json",
@@ -482,7 +481,7 @@ FILES = [
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_damage_is_refused_or_harmless(
     whole: Any, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.bundle import load_bundle
@@ -42,7 +42,6 @@ SAID = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=200)
 
 
 @given(SAID)
-@settings(max_examples=40)
 def test_bins_hold_all_candidates_and_fifty_at_least(said: list[tuple[float, bool]]) -> None:
     found = Calibration.of((p for p, _ in said), (right for _, right in said))
     assert found.n == len(said)

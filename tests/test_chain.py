@@ -80,7 +80,6 @@ CASES = st.builds(
 
 
 @given(CASES)
-@settings(max_examples=40, deadline=None)
 def test_enumeration_gives_the_same_best_path_partition_and_marginals(case: Case) -> None:
     scores, probabilities = case.scores(), case.probabilities()
     assert tuple(Lattice.over(case.chain, case.emissions).best_path()) == max(scores, key=scores.__getitem__)
@@ -94,7 +93,6 @@ def test_enumeration_gives_the_same_best_path_partition_and_marginals(case: Case
 
 
 @given(CASES, st.sampled_from([0.02, 0.2, 0.6]))
-@settings(max_examples=40, deadline=None)
 def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: float) -> None:
     expected = {span: p for span, p in case.span_probabilities().items() if abs(p - threshold) > 1e-9}
     found = {(a, b, label): p for a, b, label, p in spans_of(Lattice.over(case.chain, case.emissions), threshold)}
@@ -102,7 +100,7 @@ def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: fl
 
 
 @given(CASES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_span_asked_for_is_given_whatever_its_probability(case: Case) -> None:
     wanted = min(case.span_probabilities().items(), key=lambda item: item[1])
     assert [
@@ -113,7 +111,6 @@ def test_a_span_asked_for_is_given_whatever_its_probability(case: Case) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from(sorted(TAG_SETS)))
-@settings(max_examples=40, deadline=None)
 def test_the_constrained_best_path_has_no_orphans(seed: int, n_tokens: int, scheme: str) -> None:
     case = Case.drawn(seed, n_tokens, scheme, constrained=True, scale=20.0)
     tags = [case.chain.tags[i] for i in Lattice.over(case.chain, case.emissions).best_path()]
@@ -126,7 +123,6 @@ def test_the_constrained_best_path_has_no_orphans(seed: int, n_tokens: int, sche
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
 def test_many_sentences_at_once_are_as_each_alone(lengths: list[int], seed: int) -> None:
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIO", constrained=False)
@@ -154,7 +150,6 @@ def test_long_sentences_and_large_scores_stay_finite(scheme: str) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from(sorted(TAG_SETS)), st.sampled_from([0.1, 3.0, 15.0]))
-@settings(max_examples=40, deadline=None)
 def test_sums_over_logarithms_give_the_same_marginals(seed: int, n_tokens: int, scheme: str, scale: float) -> None:
     case = Case.drawn(seed, n_tokens, scheme, constrained=True, scale=scale)
     chain = case.chain
@@ -171,7 +166,6 @@ def test_sums_over_logarithms_give_the_same_marginals(seed: int, n_tokens: int, 
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 4.0]))
-@settings(max_examples=40, deadline=None)
 def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int], seed: int, scale: float) -> None:
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
@@ -216,7 +210,6 @@ def test_candidates_of_the_best_path_are_chosen_and_others_offered() -> None:
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=30, deadline=None)
 def test_chosen_candidates_are_the_best_path_and_never_overlap(seed: int, constrained: bool) -> None:
     table = table_of("one two three. Four five six\nseven\n\neight nine")
     case = Case.drawn(seed, len(table), "BIOES", constrained)

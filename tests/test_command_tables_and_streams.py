@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -116,7 +116,6 @@ def test_a_table_of_others_goes_through_convert_train_annotate_evaluate_and_expl
     assert "DOCTOR" in shown
 
 
-@settings(max_examples=40)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3))
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"])
 def test_what_is_read_as_a_corpus_is_what_deidentify_reads(ending: str, texts: list[str]) -> None:

@@ -106,7 +106,7 @@ def test_the_interval_of_a_difference_agrees_with_a_plain_loop() -> None:
         assert gap.low < gap.value < gap.high
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 6), st.integers(0, 99))
 def test_scores_are_those_of_the_evaluation_and_differences_those_of_the_scores(documents: int, seed: int) -> None:
     gold = gold_of(documents)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.features.columns.settings import FeatureSettings
@@ -221,7 +221,6 @@ def test_a_model_of_another_feature_space_is_refused(crf: CrfSubmodel, tmp_path:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_damage_to_a_model_file_is_survived(crf: CrfSubmodel, data: st.DataObject) -> None:
     content = bytearray(crf.model_)
     for _ in range(data.draw(st.integers(1, 4))):

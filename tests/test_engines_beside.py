@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
@@ -59,7 +59,6 @@ def accepted(found: Sequence[Decision]) -> list[Span]:
     return [d.span for d in found if d.accepted]
 
 
-@settings(max_examples=200)
 @given(ours=decisions(), others=st.lists(decisions(), min_size=1, max_size=3))
 def test_what_any_accepts_is_covered_nothing_else_is_and_no_two_spans_overlap(
     ours: list[Decision], others: list[list[Decision]]

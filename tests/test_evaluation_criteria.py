@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.evaluation import CRITERIA, Report, Resampling, evaluate
@@ -109,7 +109,6 @@ def cases(draw: st.DrawFn) -> Any:
     return text, spans(), spans()
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_every_set_criterion_counts_as_its_description_says(case: tuple[str, list[Span], list[Span]]) -> None:
     report = score(*case)
@@ -143,7 +142,6 @@ def oracle_binary_script(spans: list[Span]) -> set[tuple[int | str, ...]]:
     return keys  # type: ignore[return-value]
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_binary_strict_of_the_script_leaves_elements_named_phi_typed(case: tuple[str, list[Span], list[Span]]) -> None:
     _, gold, system = case
@@ -172,7 +170,6 @@ def test_each_figure_of_an_official_script_is_one_row_that_stands_before_ours() 
 CROWDED = st.lists(st.builds(lambda s, n: Span(s, s + n, "CITY"), st.integers(0, 1), st.integers(1, 9)), max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
 @given(CROWDED, CROWDED)
 def test_relaxed_sets_behave_as_those_of_the_script_where_tags_start_alike(
     gold: list[Span], system: list[Span]
@@ -204,14 +201,12 @@ def oracle_merged_script(text: str, gold: list[Span], system: list[Span]) -> tup
     return len(set(hits)), len(stray(plain[1], plain[0])), len(stray(plain[0], plain[1]))
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_merged_script_counts_as_the_script_does(case: tuple[str, list[Span], list[Span]]) -> None:
     report = score(*case)
     assert tuple(report.score("meddocan spans merged-script").counts) == oracle_merged_script(*case)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_a_laxer_criterion_never_scores_less(case: tuple[str, list[Span], list[Span]]) -> None:
     # Two types on the same offsets are one item without types, so they are left out here.
@@ -226,7 +221,6 @@ def test_a_laxer_criterion_never_scores_less(case: tuple[str, list[Span], list[S
         assert report.score(strict).f1.value <= report.score(lax).f1.value + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_exchanging_gold_and_system_exchanges_precision_and_recall(case: tuple[str, list[Span], list[Span]]) -> None:
     text, gold, system = case

@@ -99,7 +99,7 @@ def test_the_breakdown_adds_up_to_the_strict_row() -> None:
         assert tuple(map(sum, zip(*(row.counts for row in rows), strict=True))) == strict
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_documents_and_spans_changes_no_count(rng: Any) -> None:
     gold, system = random_corpora(6, 5)

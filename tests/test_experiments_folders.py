@@ -24,9 +24,9 @@ from phistack.ensemble.experiments.transfer import Domain, transfer
 from phistack.ensemble.stacking.folds import training_folds
 from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.training import train_with_report
+from phistack.ensemble.tasks.training import score_on, train_with_report
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import out_of_fold_corpora
+from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError, TrainingError
@@ -247,9 +247,6 @@ def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path)
 
 
 def test_scores_on_a_test_corpus_are_those_of_an_engine_trained_as_usual(ablation: Any, tmp_path: Path) -> None:
-    from phistack.ensemble.tasks.training import score_on
-    from phistack.ensemble.training.trainer import train
-
     test = small_corpus(first=50, n=3, seed=1)
     done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, resampling=Resampling(shuffles=9))
     rows = {row.variant.name: row for row in done.rows}

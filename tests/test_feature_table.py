@@ -212,7 +212,7 @@ def test_fitting_again_starts_anew() -> None:
 
 
 @given(st.lists(TEXTS, max_size=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_notes_give_tables(texts: list[str]) -> None:
     space = FeatureSpace(FeatureSettings(without=("gazetteers",)))
     tables = space.fit([Document(str(i), text) for i, text in enumerate(texts)])

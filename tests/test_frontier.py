@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.files import read_manifest
+from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.engine import Engine
 from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.experiments.speed import Run, measure_speed
@@ -170,10 +172,6 @@ def test_a_budget_that_nothing_keeps_to_leaves_nothing(
 
 
 def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home: Any, tmp_path: Path) -> None:
-    from phistack.ensemble.bundles.bundle import save_bundle
-    from phistack.ensemble.bundles.self_test import self_test
-    from phistack.ensemble.engine import Engine
-
     engine = load_bundle(home / "engine")
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
     save_bundle(old, tmp_path / "old", self_test=self_test(old), trained_on={}, figures={})

@@ -1,6 +1,5 @@
 """What a roster says of the patient of a note: found however it is written, in runs and single commands alike."""
 
-import importlib
 import json
 import random
 import stat
@@ -17,8 +16,8 @@ from hypothesis import strategies as st
 
 from benchmarks.known_identifiers import mentions_of, outcome, write_roster
 from benchmarks.known_identifiers import mistyped as mistyped_in
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
-from phistack.ensemble.deidentification import Policy
+from phistack.ensemble.batch import RunSettings, audit_run, deidentify
+from phistack.ensemble.deidentification.dates.parsing import names
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.known import KNOWN
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
@@ -29,6 +28,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError, StorageError
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
+from tests.batch_runs import run_over
 
 I2B2 = LabelSet.named("i2b2-2014")
 SEARCH = RecordSearch(I2B2, "en")
@@ -264,8 +264,6 @@ def test_every_usual_way_to_write_a_date_is_found(day: date, language: str) -> N
         exact = {text[place.start : place.end] for _, place in index.find(text) if place.how == "exact"}
         return sorted(exact, key=len)[-1:]
 
-    from phistack.ensemble.deidentification.dates.parsing import names
-
     y, m, d = day.year, day.month, day.day
     month, short = names(language).full_months[m - 1], names(language).short_months[m - 1]
     ways = (
@@ -373,10 +371,8 @@ def test_json_lines_that_are_none_are_refused(tmp_path: Path, line: str, reason:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
+def run(tmp_path: Path) -> RunSettings:
     """A run over three notes of two patients by a detector that finds little, with a roster of one of them."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    engines = importlib.import_module("batch_engines")
     texts = {
         "110-01": "Ann Garcia fell; MRN 1234567.",
         "110-02": "garica is well. We hope so.",
@@ -384,16 +380,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     }
     lines = (json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
     (tmp_path / "notes.jsonl").write_text("".join(lines))
-    model, policy = engines.bundle(tmp_path / "engine"), Policy.named("tag")
-    return RunSettings(
-        tmp_path / "notes.jsonl",
-        tmp_path / "out.jsonl",
-        model,
-        policy,
-        load=engines.quick,
-        known=roster(tmp_path),
-        form_settings=FormatSettings(Columns(rest="keep")),
-    )
+    return run_over(tmp_path / "notes.jsonl", known=roster(tmp_path))
 
 
 def test_a_run_removes_what_the_roster_says_and_the_log_says_who_knew(run: RunSettings) -> None:

@@ -1,6 +1,5 @@
 """A name of a roster is found however a note writes it, and a roster of other patients stops the run."""
 
-import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,12 @@ import pytest
 from phistack.ensemble.batch import Columns, RunSettings, deidentify
 from phistack.ensemble.batch.reports.shown_summary import held_back
 from phistack.ensemble.batch.rows import FormatSettings
-from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.stacking.known.identifiers import RecordSearch
 from phistack.ensemble.stacking.known.roster import Roster
 from phistack.features.documents import Document
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from tests.batch_runs import run_over
 from tests.fixture_types import Phistack
 
 SEARCH = RecordSearch(LabelSet.named("i2b2-2014"), "en")
@@ -83,10 +82,8 @@ def test_numbers_are_found_with_any_sign_between_their_digits(sign: str) -> None
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
+def run(tmp_path: Path) -> RunSettings:
     """A run over a table with a kept column, and a roster of one of its two patients."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    engines = importlib.import_module("batch_engines")
     rows = [
         {"id": "110-01", "ward": "7B", "text": "Seen at home."},
         {"id": "110-02", "ward": "Hilda Quackenbush 7B", "text": "Seen at home."},
@@ -94,11 +91,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "roster.csv").write_text("patient,name,mrn\n110,Hilda Quackenbush,110\n")
-    return RunSettings(
-        tmp_path / "in.jsonl", tmp_path / "out.jsonl", engines.bundle(tmp_path / "bundle"), Policy.named("tag"),
-        form_settings=FormatSettings(Columns(others={"id": "keep", "ward": "keep"})), load=engines.quick,
-        known=tmp_path / "roster.csv",
-    )  # fmt: skip
+    kept = Columns(others={"id": "keep", "ward": "keep"})
+    return run_over(tmp_path / "in.jsonl", kept, known=tmp_path / "roster.csv")
 
 
 def test_a_name_of_the_roster_in_a_kept_column_holds_the_note_back(run: RunSettings) -> None:

@@ -54,7 +54,7 @@ def table_of(text: str, **given: Any) -> FeatureTable:
     return table
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.text(alphabet="abJn. \n\u0301x", max_size=60), st.sampled_from(["liu", "zhao2020"]))
 def test_a_token_has_the_state_after_its_last_character_and_the_one_before_its_first(text: str, tokeniser: str) -> None:
     """Beside the LSTM that trains networks, sentence by sentence."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.features.columns.layout import Layout
@@ -139,7 +139,6 @@ SLOW: dict[str, Callable[[Note], list[str]]] = {
 
 @pytest.mark.parametrize("column", sorted(LAYOUT_COLUMNS))
 @given(texts=NOTES)
-@settings(max_examples=60)
 def test_a_column_of_a_batch_is_that_of_each_note_by_itself(column: str, texts: list[str]) -> None:
     codes, strings = LAYOUT_COLUMNS[column](Layout.of(texts))
     assert [strings[code] for code in codes] == [value for text in texts for value in SLOW[column](Note(text))]
@@ -157,7 +156,6 @@ def test_tokens_and_sentences_of_a_batch_are_those_of_each_note(texts: list[str]
     assert [int(b - a) for a, b in pairwise(layout.sentences)] == lengths
 
 
-@settings(max_examples=40)
 @given(st.text("ab. \n\r\tA1", max_size=60), st.booleans())
 def test_sentences_that_open_a_line_are_those_before_which_a_line_ends(text: str, split_lines: bool) -> None:
     table = FeatureSpace(FeatureSettings(split_lines=split_lines)).fit([Document("1", text)])[0]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
@@ -50,7 +50,6 @@ def _texts(note: Any, words: Any) -> Any:
     return [(" ".join(words[i] for i in note.spellings[first:last]), label) for first, last, label in _spans(note)]
 
 
-@settings(max_examples=40)
 @given(
     names=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=4),
     share=st.sampled_from([0.0, 0.5, 1.0]),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy import float64
 
@@ -115,7 +115,6 @@ def _log_odds(score: float) -> float:
     return math.log(bounded) - math.log(1 - bounded)
 
 
-@settings(max_examples=60, deadline=None)
 @given(notes=st.lists(st.tuples(texts, votes), max_size=3), names=st.sampled_from(FEATURE_SETS))
 def test_every_feature_is_what_its_definition_says(
     space: FeatureSpace, notes: list[tuple[str, list[tuple[tuple[object, ...], float, bool]]]], names: str

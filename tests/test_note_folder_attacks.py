@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import RunSettings, deidentify, notices
+from phistack.ensemble.batch import Columns, RunSettings, deidentify, notices
 from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.batch.settings import read_struck
 from phistack.ensemble.deidentification import Policy, read_key
@@ -25,6 +24,7 @@ from phistack.features.files import open_regular, read_regular
 from phistack.features.formats import read_corpus
 from phistack.features.formats.found import HIDDEN, OTHER
 from phistack.features.saved_files import read_file
+from tests.batch_runs import run_over
 
 
 @pytest.fixture(autouse=True)
@@ -36,13 +36,12 @@ def in_time() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(engines: ModuleType, tmp_path: Path) -> RunSettings:
+def run(tmp_path: Path) -> RunSettings:
     """Settings of a run over a folder with one note, to which tests add more."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "1.txt").write_text("Dr. Ames")
-    bundle = engines.bundle(tmp_path / "bundle")
-    return RunSettings(folder, tmp_path / "out", bundle, Policy.named("tag"), load=engines.quick)
+    return run_over(folder, Columns())
 
 
 def held_back(run: RunSettings) -> dict[str, str]:

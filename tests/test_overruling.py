@@ -3,14 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch import Columns, audit_run, deidentify
 from phistack.ensemble.batch.rows import FormatSettings
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import EngineOptions
@@ -26,6 +25,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import parse_patterns
+from tests.batch_runs import run_over
 from tests.fixture_types import Phistack
 
 WORDS = ["Ames", "Birch", "ward", "7B", "Aspirin", "-", "(", "Łucja", "mg", "2019"]
@@ -164,7 +164,7 @@ def test_lists_that_contradict_each_other_are_refused(phrases: Any) -> None:
 
 
 @pytest.fixture
-def run(engines: ModuleType, tmp_path: Path) -> Any:
+def run(tmp_path: Path) -> Any:
     """A batch run in which the engine finds whoever stands after `Dr.` or `Patient`."""
     texts = [
         "Patient Ann Hill saw Dr. Ames at ward 7b.",
@@ -176,10 +176,7 @@ def run(engines: ModuleType, tmp_path: Path) -> Any:
     (tmp_path / "always.txt").write_text("[HOSPITAL]\nWard 7B\n")
     (tmp_path / "never.txt").write_text("Aspirin\nHill\n")
     lists = read_overruling(tmp_path / "always.txt", tmp_path / "never.txt")
-    return RunSettings(
-        tmp_path / "in.jsonl", tmp_path / "out.jsonl", engines.bundle(tmp_path / "bundle"), Policy.named("tag"),
-        form_settings=FormatSettings(Columns(rest="keep")), load=engines.quick, options=EngineOptions(overruling=lists),
-    )  # fmt: skip
+    return run_over(tmp_path / "in.jsonl", options=EngineOptions(overruling=lists))
 
 
 def test_never_uncovers_nothing_that_a_column_knows(run: Any) -> None:
@@ -273,7 +270,10 @@ def test_check_shows_where_patterns_match_by_offset(home: Path, phistack: Phista
     assert "1230" in phistack(*check, "--on", home / "notes", "--text")[1]
 
 
-def test_check_refuses_what_may_never_end(home: Path, phistack: Phistack, tmp_path: Path) -> None:
+def test_check_refuses_what_may_never_end(
+    home: Path, phistack: Phistack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phistack.features.limited_regex._TRIAL_SECONDS", 0.2)
     bad, listed = tmp_path / "bad.toml", tmp_path / "bad.txt"
     bad.write_text(PATTERN.replace("QX-", r"(?:\w+\s*){1,9}"))
     listed.write_text("[DOCTOR]\n/a*a*a*a*a*a*a*a*b/\n")

@@ -9,6 +9,7 @@ import pytest
 
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.notes import LANGUAGES
+from phistack.ensemble.training.fit_tasks import pretraining_tasks
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.columns.settings import FeatureSettings
@@ -149,8 +150,6 @@ def test_a_pretraining_is_a_submodel_of_the_same_kind_without_one(kind: str) -> 
 
 
 def test_no_note_of_a_pretraining_is_one_that_a_user_tries(corpus: Corpus) -> None:
-    from phistack.ensemble.training.fit_tasks import pretraining_tasks
-
     space = FeatureSpace(FeatureSettings())
     space.fit(corpus.documents)
     every: Sequence[Any] = [*pretraining_tasks(SETTINGS, space)]

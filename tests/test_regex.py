@@ -303,7 +303,7 @@ def test_an_unknown_label_set_is_refused() -> None:
 
 
 @given(st.lists(st.sampled_from(["Dr. Ann Lee", "MRN: 7301946", "12/03/2081", "45-year-old", "617-555-0100", "é\r\n"])))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_chosen_candidates_never_overlap_and_none_is_proposed_twice(pieces: list[str]) -> None:
     text = " ".join(pieces)
     [candidates] = FITTED.propose(tables(Document("2", text)))
@@ -455,7 +455,7 @@ def test_validators(name: str, language: str, right: str, wrong: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(VALIDATORS))
 @given(text=st.text(st.sampled_from("0129-/. +AZé٣²"), max_size=20))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_validators_answer_for_any_text(name: str, text: str) -> None:
     assert VALIDATORS[name](text, "en") in (True, False)
     assert VALIDATORS[name](text, "xx") in (True, False)

@@ -13,6 +13,7 @@ from phistack.ensemble.evaluation.systems import figures_of
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
+from tests.tampering import notes
 
 GOOD = {"recall": 0.956, "recall_interval": [0.931, 0.973]}
 
@@ -81,8 +82,6 @@ def test_the_card_tells_the_reliability() -> None:
 
 
 def test_train_annotate_and_deidentify_say_it(tmp_path: Path) -> None:
-
-    from tests.test_bundle_attacks import notes
 
     write_corpus(notes(), tmp_path / "gold", format="i2b2")
     config = tmp_path / "fast.toml"

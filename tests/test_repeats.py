@@ -18,6 +18,7 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine, Reading
 from phistack.ensemble.stacking.candidates import Decision, pools_of
+from phistack.ensemble.stacking.repeats import classifier as module
 from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifier, TrainingNotes
 from phistack.ensemble.stacking.repeats.search import Repeat, search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
@@ -199,8 +200,6 @@ def test_with_too_few_repeats_a_rule_decides_and_where_it_does_harm_nothing_is_a
 
 
 def test_repeats_in_training_are_judged_by_machines_that_never_saw_the_patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    from phistack.ensemble.stacking.repeats import classifier as module
-
     tables, decisions = _half_found()
     seen = []
 

@@ -1,6 +1,5 @@
 """Under a policy for release, what was found in one note of a patient does not stay in another."""
 
-import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
+from phistack.ensemble.batch import deidentify
+from phistack.ensemble.batch.workers import work
 from phistack.ensemble.deidentification import Policy, PolicyOptions
 from phistack.ensemble.stacking.known.identifiers import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
+from tests import batch_engines as engines
+from tests.batch_runs import run_over
 
 IS_WORD = WordCounts("en").is_word
 
@@ -54,21 +56,11 @@ def test_invisible_characters_inside_go_with_the_name() -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    engines = importlib.import_module("batch_engines")
+def run(tmp_path: Path) -> Any:
     texts = ["Selwyn, Ann: seen. Patient Ann Selwyn fell.", "Called selwyn; Grace period. Dr. Grace", "Selwyn sang."]
     lines = [{"id": id, "text": text} for id, text in zip(["100-01", "100-02", "101-01"], texts, strict=True)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    bundle, policy = engines.bundle(tmp_path / "bundle"), Policy.named("safe-harbor")
-    return RunSettings(
-        tmp_path / "in.jsonl",
-        tmp_path / "out.jsonl",
-        bundle,
-        policy,
-        load=engines.quick,
-        form_settings=FormatSettings(Columns(rest="keep")),
-    )
+    return run_over(tmp_path / "in.jsonl", policy="safe-harbor")
 
 
 def texts_of(run: Any) -> Any:
@@ -107,8 +99,6 @@ def test_a_note_that_fails_keeps_nothing_from_the_others_of_the_patient(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names found in one note are searched for in the others, even if a note between them fails."""
-    from phistack.ensemble.batch.workers import work
-
     read = []
 
     def spy(detector: Any, notes: Any) -> Any:
@@ -117,7 +107,6 @@ def test_a_note_that_fails_keeps_nothing_from_the_others_of_the_patient(
 
     original = work._detect
     monkeypatch.setattr(work, "_detect", spy)
-    engines = importlib.import_module("batch_engines")
     lines = [{"id": f"100-0{i}", "text": text} for i, text in enumerate(["Patient Ann Selwyn", "Dr. FAIL", "selwyn"])]
     run.source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert texts_of(replace(run, load=engines.faulty, second_pass=False)) == ["Patient [PATIENT]", "[PATIENT]"]

@@ -1,24 +1,30 @@
 """Ids, file names and labels of users in messages and tables."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from phistack.ensemble.batch import Columns, deidentify
 from phistack.ensemble.engine import Reading
+from phistack.ensemble.evaluation import compare, evaluate, print_comparison, print_report
+from phistack.ensemble.training.settings import EngineSettings
+from phistack.ensemble.training.trainer import train
+from phistack.ensemble.views.explanation import print_explanation
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, LabelError, PhistackError, VerificationError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.features.shown import explained, hashed, shown_id, shown_label
+from tests.batch_runs import run_over
+from tests.fixture_types import Phistack
 
 NAME = "Birchwood_Anselm-01"
 LABELS = LabelSet.named("i2b2-2014")
@@ -111,35 +117,18 @@ def test_a_label_that_is_a_name_is_not_reported_by_the_reader_of_a_corpus(tmp_pa
     assert "Birchwood" not in remark and hashed("Birchwood") in remark
 
 
-def test_the_terminal_tells_how_to_see_the_name(tmp_path: Path) -> None:
+def test_the_terminal_tells_how_to_see_the_name(
+    phistack: Phistack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / f"{NAME}.txt").write_bytes(b"\xff")
-    command = [
-        sys.executable,
-        "-m",
-        "phistack.ensemble.command_line.app",
-        "convert",
-        tmp_path / "notes",
-        tmp_path / "out",
-        "--to",
-        "jsonl",
-    ]
     for shows, asked in ((False, ""), (True, "1")):
-        environment = {**os.environ, "PHISTACK_SHOW_IDS": asked}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 1 and (NAME in done.stderr) == shows
-        assert ("PHISTACK_SHOW_IDS=1" in done.stderr) != shows
+        monkeypatch.setenv("PHISTACK_SHOW_IDS", asked)
+        status, _, error = phistack("convert", tmp_path / "notes", tmp_path / "out", "--to", "jsonl")
+        assert status == 1 and (NAME in error) == shows and ("PHISTACK_SHOW_IDS=1" in error) != shows
 
 
 def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib
-
-    from phistack.ensemble.batch import RunSettings, deidentify
-    from phistack.ensemble.deidentification import Policy
-
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    engines = importlib.import_module("batch_engines")
-
     def failing(document: Any, result: Any, spans: Any) -> None:
         raise VerificationError(f"document {shown_id(document.id)}, offset 3: it differs; do not use its output")
 
@@ -147,8 +136,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, mo
     (tmp_path / "notes").mkdir()
     for name in (NAME, "110-01"):
         (tmp_path / "notes" / f"{name}.txt").write_text("Dr. Ames")
-    bundle = engines.bundle(tmp_path / "bundle")
-    run = RunSettings(tmp_path / "notes", tmp_path / "out", bundle, Policy.named("tag"), load=engines.quick)
+    run = run_over(tmp_path / "notes", Columns())
     summary = deidentify(run)
     lines = [json.loads(line) for line in (run.reports / "quarantine.jsonl").read_text().splitlines()]
     assert [line["place"] for line in lines] == ["110-01.txt", f"{NAME}.txt"]
@@ -165,12 +153,6 @@ def scored_notes() -> Corpus:
 
 
 def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often() -> None:
-    from io import StringIO
-
-    from rich.console import Console
-
-    from phistack.ensemble.evaluation import compare, evaluate, print_comparison, print_report
-
     gold, out = scored_notes(), StringIO()
     fewer = Corpus(gold.documents[:1], gold.label_set)
     console = Console(file=out, width=100)
@@ -183,9 +165,6 @@ def test_tables_of_scores_tell_no_name_and_show_the_labels_that_come_often() -> 
 
 
 def test_a_label_that_is_a_name_is_not_reported_by_training(caplog: pytest.LogCaptureFixture) -> None:
-    from phistack.ensemble.training.settings import EngineSettings
-    from phistack.ensemble.training.trainer import train
-
     texts = [f"Seen by Dr. {name} on 03/1{i}/2019." for i, name in enumerate(("Alder", "Rusk", "Vance", "Osgood"))]
     labels = ("DOCTOR", "DOCTOR", "DOCTOR", "Birchwood")
     notes = [
@@ -198,12 +177,6 @@ def test_a_label_that_is_a_name_is_not_reported_by_training(caplog: pytest.LogCa
 
 
 def test_an_id_with_brackets_is_no_markup() -> None:
-    from io import StringIO
-
-    from rich.console import Console
-
-    from phistack.ensemble.views.explanation import print_explanation
-
     out, note = StringIO(), Document("note[/b]", "Dr. Ames")
     print_explanation(Reading(note, plain_view(note)), Console(file=out), show_text=True)
     assert "note[/b]: 0 PHI" in out.getvalue()

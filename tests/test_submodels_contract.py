@@ -112,7 +112,7 @@ def test_a_note_gets_the_same_candidates_alone_and_among_others(fitted: Any, tab
         assert np.allclose([c.score for c in alone], [c.score for c in candidates], atol=1e-5)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_asked_for_some_lines_it_proposes_what_it_proposes_there_reading_all(
     fitted: Any, tables: list[FeatureTable], unseen: list[FeatureTable], data: st.DataObject

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.synthesis import synthesize
@@ -24,7 +24,6 @@ def marked(pieces: list[tuple[bool, str]]) -> tuple[str, tuple[Span, ...]]:
 
 
 @given(_PIECES, st.lists(st.sampled_from(sorted(NOISE)), max_size=4), st.integers(0, 99))
-@settings(max_examples=100, deadline=None)
 def test_no_span_is_lost_and_each_keeps_its_place(pieces: list[tuple[bool, str]], kinds: list[str], seed: int) -> None:
     text, spans = marked(pieces)
     new, moved = noisy(text, spans, kinds, random.Random(seed))
@@ -34,7 +33,6 @@ def test_no_span_is_lost_and_each_keeps_its_place(pieces: list[tuple[bool, str]]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.text("ab ", min_size=1), st.text("xyz ", max_size=3)), max_size=12))
-@settings(max_examples=100, deadline=None)
 def test_spans_hold_exactly_what_their_code_points_became(pieces: list[tuple[bool, str, str]]) -> None:
     text, spans = marked([(is_phi, piece) for is_phi, piece, _ in pieces])
     instead = [[f"<{letter}{new}>" for letter in piece] for _, piece, new in pieces]

@@ -18,6 +18,8 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
+from phistack.features.saved_files import SavedFiles
+from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.submodel import CrfSubmodel
 
 TEXT = (
@@ -65,7 +67,6 @@ MENTIONS = st.builds(
 
 
 @given(st.lists(MENTIONS | st.sampled_from(["Seen by", ",", "\n", "inJUNE"]), max_size=8).map(" ".join))
-@settings(max_examples=40, deadline=None)
 def test_the_hits_of_every_gazetteer_are_the_same_with_and_without_byte_pairs(text: str) -> None:
     table, pieces = (space.table(Document("x", text)) for space in FITTED)
     for column in GAZETTEER_COLUMNS:
@@ -79,7 +80,7 @@ ODD = st.text(st.sampled_from("aAbÉñ\u0301 9.\n:-²ªºß😀𐐀ǅ") | st.cha
 
 
 @given(st.lists(ODD, max_size=3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_whatever_is_written_is_read_off_whole_words(texts: list[str]) -> None:
     notes = [Document(str(i), text) for i, text in enumerate(texts)]
     whole, cut = (
@@ -145,9 +146,6 @@ def test_where_no_word_is_cut_windows_of_words_are_windows_of_tokens() -> None:
 
 
 def test_the_crf_weighs_windows_of_words_as_it_learned_them(tmp_path: Path) -> None:
-    from phistack.features.saved_files import SavedFiles
-    from phistack.submodels.crf.crfsuite import read_weights
-
     tables = FITTED[1].tables(NOTES)
     crf = CrfSubmodel(templates=WINDOWS, min_count=1, whole_words=True).fit(tables)
     weights = read_weights(crf.model_)

@@ -17,6 +17,7 @@ from phistack.features.columns.table import FeatureSpace
 from phistack.features.columns.taggers import installed_tagger
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import new_submodel
@@ -115,8 +116,6 @@ def test_entities_become_the_name_of_their_class() -> None:
 
 
 def test_general_labels_do_not_make_a_corpus_dutch(tmp_path: Path) -> None:
-    from phistack.features.formats import read_corpus, write_corpus
-
     notes = Corpus(
         (Document("1", "Ann was seen by Dr. Hill today, and will come back next week.", (Span(0, 3, "PER"),)),),
         CLASS_SET,

@@ -18,6 +18,7 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError
+from phistack.features.formats import write_corpus
 from phistack.features.saved_files import SavedFiles
 from phistack.features.tokens import Tokeniser
 from phistack.submodels.base import new_submodel
@@ -304,8 +305,6 @@ def test_the_preset_trains_an_engine_over_spans_that_a_voter_chose() -> None:
 def test_absent_taggers_end_a_training_in_one_sentence(
     phistack: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from phistack.features.formats import write_corpus
-
     monkeypatch.setattr(pytest.importorskip("nltk.data"), "path", [str(tmp_path)])
     write_corpus(synthesize(4, seed=1), tmp_path / "notes", format="i2b2")
     status, _, error = phistack("train", tmp_path / "notes", "--model", tmp_path / "e", "--preset", "zhao2020")
