@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from phistack.ensemble.command_line.examples import EXAMPLES, epilog
+from phistack.ensemble.command_line.examples import EXAMPLES, MODULES, epilog
 from phistack.ensemble.command_line.output import fail, say
 from phistack.ensemble.tools.numerics import keep_freed_memory, numeric_environment
 from phistack.ensemble.tools.version import version_lines
@@ -28,41 +28,6 @@ from phistack.features.errors import MissingResourceError, PackageError, Phistac
 from phistack.features.registry import Registry
 from phistack.features.shown import explained
 from phistack.features.writing import remedy
-
-_OURS = {
-    "demo": "engines",
-    "synthesize": "corpora",
-    "convert": "corpora",
-    "split": "corpora",
-    "pseudonymise": "corpora",
-    "fill": "corpora",
-    "vectors": "corpora",
-    "language-model": "corpora",
-    "engines": "engines",
-    "train": "engines",
-    "annotate": "engines",
-    "evaluate": "scores",
-    "compare": "scores",
-    "errors": "scores",
-    "agreement": "scores",
-    "check-labels": "scores",
-    "explain": "engines",
-    "inspect": "engines",
-    "review": "review",
-    "rules": "engines",
-    "patterns": "engines",
-    "ablate": "experiments",
-    "curve": "experiments",
-    "transfer": "experiments",
-    "tune": "experiments",
-    "certify": "scores",
-    "frontier": "scores",
-    "deidentify": "batch",
-    "audit": "batch",
-    "attack": "batch",
-    "sample": "batch",
-}
-"""Our commands -> their modules, in the order in which `--help` lists them; those of installed packages follow."""
 
 INSTALLED = Registry("phistack.commands", "command")
 """Commands of installed packages, each a function whose docstring is its help; they cannot replace ours."""
@@ -82,7 +47,7 @@ def program(*names: str) -> typer.Typer:
         callback=_options,
     )
     for name in names or _names():
-        command = _ours(name) if name in _OURS else _installed(name)
+        command = _ours(name) if name in MODULES else _installed(name)
         # Without a short help, the list of commands would cut the long one.
         examples = epilog(EXAMPLES.get(name, getattr(command, "examples", ())))
         app.command(name, short_help=command.__doc__, epilog=examples)(wrapped(command))
@@ -97,11 +62,11 @@ def __getattr__(name: str) -> typer.Typer:
 
 
 def _names() -> tuple[str, ...]:
-    return (*_OURS, *(name for name in INSTALLED.names if name not in _OURS))
+    return (*MODULES, *(name for name in INSTALLED.names if name not in MODULES))
 
 
 def _ours(name: str) -> Callable[..., None]:
-    module = import_module(f"phistack.ensemble.command_line.{_OURS[name]}")
+    module = import_module(f"phistack.ensemble.command_line.{MODULES[name]}")
     command: Callable[..., None] = getattr(module, name.replace("-", "_"))
     return command
 
