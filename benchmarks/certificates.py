@@ -11,22 +11,19 @@ patients are also drawn with replacement, where the true risk is that of all.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from scipy.stats import binom
 
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
-from phistack.ensemble.evaluation.bounds import (
-    bernstein_upper,
-    betting_upper,
-    binomial_upper,
-    hoeffding_bentkus_upper,
-)
+from phistack.ensemble.evaluation.bounds import CONFIDENCE, betting_upper, binomial_upper, lowest_refuted
 from phistack.ensemble.evaluation.resampling import wilson
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 from phistack.ensemble.experiments.certificate import Leaks, PatientLeaks, summed
@@ -37,6 +34,29 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.arrays import Floats
 from phistack.features.documents import Corpus
 from phistack.features.formats import read_corpus
+
+
+def hoeffding_bentkus_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
+    """The bound by Hoeffding's and Bentkus' inequalities (Bates 2021)."""
+    return lowest_refuted(lambda mean: _hoeffding_bentkus_p(shares, mean), confidence)
+
+
+def bernstein_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
+    """The empirical Bernstein bound (Maurer and Pontil 2009, theorem 4)."""
+    n, log = len(shares), math.log(2 / (1 - confidence))
+    if n < 2:
+        return 1.0
+    variance = float(np.var(shares, ddof=1))
+    return min(1.0, float(np.mean(shares)) + math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1)))
+
+
+def _hoeffding_bentkus_p(shares: Sequence[float], mean: float) -> float:
+    n, found = len(shares), float(np.mean(shares))
+    if found >= mean or not 0 < mean < 1:
+        return 1.0
+    divergence = (1 - found) * math.log((1 - found) / (1 - mean)) + (found and found * math.log(found / mean))
+    return min(math.exp(-n * divergence), math.e * float(binom.cdf(math.ceil(n * found), n, mean)))
+
 
 _MEANS: dict[str, Callable[[Sequence[float]], float]] = {
     "betting": betting_upper,

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks.certificates import bernstein_upper, hoeffding_bentkus_upper
 from phistack.ensemble.evaluation.bounds import (
     _ORDER,
-    bernstein_upper,
     betting_upper,
     certified,
-    hoeffding_bentkus_upper,
     refuted,
 )
 

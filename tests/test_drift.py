@@ -88,7 +88,7 @@ def certificate_of(notes: Sequence[str]) -> Certificate:
         quick(Path()), summaries
     )
     none = (0.0, 0.1)
-    bounds = Bounds(identifiers=40, patients=40, share=none, anything=none, whole=none, notes=none, others={})
+    bounds = Bounds(identifiers=40, patients=40, share=none, anything=none, whole=none, notes=none)
     return Certificate(
         bundle="", policy="", policy_name="tag", corpus="", notes=40, date="2026-01-01", confidence=0.95,
         bounds={"balanced": {"all": bounds}}, profiles={"balanced": summaries.profile},

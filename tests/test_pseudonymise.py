@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 from phistack.ensemble.command_line.app import app, main
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.deidentification.policy import PolicyOptions
-from phistack.ensemble.deidentification.pseudonymisation import Pseudonymised, pseudonymise
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.tasks.pseudonyms import renumbered
+from phistack.ensemble.tasks.pseudonyms import Pseudonymised, pseudonymise, renumbered
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from phistack.ensemble.deidentification import Deidentifier, Policy, PolicyOptions
-from phistack.ensemble.deidentification.names.chain import STATES
+from phistack.ensemble.deidentification.keyed_choices import STATES
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet

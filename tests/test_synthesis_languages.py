@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from phistack.ensemble.deidentification import Policy
-from phistack.ensemble.deidentification.pseudonymisation import pseudonymise
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import Placeholder, expand
 from phistack.ensemble.synthesis.names import Name
@@ -18,6 +17,7 @@ from phistack.ensemble.synthesis.notes import fitting
 from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.ensemble.synthesis.scene import Scene
 from phistack.ensemble.synthesis.templates import clinical_words, pool_of, table
+from phistack.ensemble.tasks.pseudonyms import pseudonymise
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus

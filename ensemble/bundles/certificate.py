@@ -51,7 +51,6 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     :param share: the mean share of a patient's identifiers that is left.
     :param anything: patients with anything left; `whole`: with an identifier left whole.
     :param notes: the mean share of a patient's notes with anything left.
-    :param others: `share` by other inequalities, for comparison.
     """
 
     identifiers: int
@@ -60,7 +59,6 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     anything: Risk
     whole: Risk
     notes: Risk
-    others: Mapping[str, float]
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):

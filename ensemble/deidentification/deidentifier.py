@@ -19,10 +19,9 @@ from phistack.ensemble.deidentification.codes.identifiers import same_pattern
 from phistack.ensemble.deidentification.context import Context
 from phistack.ensemble.deidentification.dates.ages import cap_age, is_birth, kept_year, unmarked, year_beside
 from phistack.ensemble.deidentification.dates.recovery import weekday_beside
-from phistack.ensemble.deidentification.keyed_choices import KeyedChoices, usable_key
+from phistack.ensemble.deidentification.keyed_choices import Chain, KeyedChoices, usable_key
 from phistack.ensemble.deidentification.kinds import kind_of, name_role
 from phistack.ensemble.deidentification.memory import NAMED, PatientMemory
-from phistack.ensemble.deidentification.names.chain import Chain
 from phistack.ensemble.deidentification.names.stated_sex import pronouns, stated_sex
 from phistack.ensemble.deidentification.places.cities import stays
 from phistack.ensemble.deidentification.policy import KEYED, REMEMBERING, Policy

@@ -3,9 +3,15 @@
     keyed = KeyedChoices(key, "patient-17")
     keyed.number(365, "days")                     the same number below 365 in every note, run and process
     keyed.pick(("Ann", "Eve"), "first", "mary")   the same name
+    chain = Chain(keyed, "110-01", changes=50)
+    chain.next("ann hill")     the choices for the next mention of Ann Hill: of one of her four surrogates in this note
 
 All choices are HMAC-SHA256 (RFC 2104, FIPS 198-1) under the key. A plain hash could be undone by hashing every name
 and number there is; without the key this can neither be computed nor undone. The key is never stored.
+
+With one surrogate for each person, a single mention that was missed gives two names to one person, and one of them is
+real. Where names change anyway, it does not show (Osborne et al., Electronics 2025). Theirs never come back; as a real
+name does, a `Chain` moves between a few surrogates.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ import hmac
 import math
 import os
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
@@ -121,3 +128,29 @@ def read_key(path: Path) -> bytes:
 def key_check(key: bytes) -> str:
     """Eight hexadecimal digits by which a later run notices another key; they say 32 bits of 128 or more."""
     return hmac.digest(key, b"phistack key check", "sha256").hex()[:8]
+
+
+STATES = 4
+"""How many surrogates a name has in a note at most."""
+
+
+class Chain:
+    """Where each name of a note is in its chain.
+
+    :param choices: of the patient.
+    :param note: its id.
+    :param changes: in how many of 100 cases the next mention has another surrogate.
+    """
+
+    def __init__(self, choices: KeyedChoices, note: str, changes: int) -> None:
+        self._choices, self._note, self._changes = choices, note, changes
+        self._mentions: Counter[str] = Counter()
+        self._states: defaultdict[str, int] = defaultdict(int)
+
+    def next(self, identity: str) -> KeyedChoices:
+        """The choices for the next mention of somebody."""
+        at = ("name chain", self._note, identity, self._mentions[identity])
+        if self._mentions[identity] and self._choices.number(100, *at) < self._changes:
+            self._states[identity] += 1 + self._choices.number(STATES - 1, *at, "to")
+        self._mentions[identity] += 1
+        return self._choices.branch(self._note, self._states[identity] % STATES)

@@ -1,14 +1,13 @@
 """Upper bounds, at a stated confidence, of a risk that was measured on independent units such as patients.
 
     binomial_upper(0, 250)              0.0119: at most 1.19 % of patients, if of 250 none has a leak
-    units_needed(0.005)                 598 units without a leak, for a bound of 0.5 %
-    units_for_mean(0.005)               or for a bound of 0.5 % on a mean of shares
+    units_for_mean(0.005)               units without a leak, for a bound of 0.5 % on a mean of shares
     betting_upper([0.0, 0.1, ...])      of the mean of shares
     certified([[...], [...]], 0.01)     how many operating points, from the safest on, have a mean of at most 0.01
 
 Each holds for units drawn at random from those it speaks of, whatever the distribution: with probability 95 % or more
 the true risk is not above it. Yes-or-no risks have the exact binomial bound. Means of shares in [0, 1] have the betting
-bound, which adapts to the variance; the others are for comparison, as the lowest of several would hold less often.
+bound, which adapts to the variance; `benchmarks/certificates.py` compares it with others.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
 import numpy as np
-from scipy.stats import beta, binom
+from scipy.stats import beta
 
 from phistack.features.arrays import Floats
 
@@ -36,11 +35,6 @@ def binomial_upper(found: int, units: int, confidence: float = CONFIDENCE) -> fl
     :param found: how many of the units have it.
     """
     return 1.0 if found >= units else float(beta.ppf(confidence, found + 1, units - found))
-
-
-def units_needed(bound: float, confidence: float = CONFIDENCE) -> int:
-    """The number of units, all without a leak, that gives a binomial bound."""
-    return math.ceil(math.log(1 - confidence) / math.log1p(-bound))
 
 
 def units_for_mean(bound: float, confidence: float = CONFIDENCE) -> int:
@@ -60,21 +54,7 @@ def betting_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> fl
 
     :param shares: of each unit, in [0, 1].
     """
-    return _inverted(lambda mean: _betting_p(shares, mean), confidence)
-
-
-def hoeffding_bentkus_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
-    """The bound by Hoeffding's and Bentkus' inequalities (Bates 2021)."""
-    return _inverted(lambda mean: _hoeffding_bentkus_p(shares, mean), confidence)
-
-
-def bernstein_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
-    """The empirical Bernstein bound (Maurer and Pontil 2009, theorem 4)."""
-    n, log = len(shares), math.log(2 / (1 - confidence))
-    if n < 2:
-        return 1.0
-    variance = float(np.var(shares, ddof=1))
-    return min(1.0, float(np.mean(shares)) + math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1)))
+    return lowest_refuted(lambda mean: _betting_p(shares, mean), confidence)
 
 
 def certified(points: Iterable[Sequence[float]], bound: float, confidence: float = CONFIDENCE) -> int:
@@ -103,16 +83,8 @@ def _betting_p(shares: Sequence[float], mean: float) -> float:
     return min(1.0, math.exp(-max(float(wealth.max(initial=0.0)), 0.0)))
 
 
-def _hoeffding_bentkus_p(shares: Sequence[float], mean: float) -> float:
-    n, found = len(shares), float(np.mean(shares))
-    if found >= mean or not 0 < mean < 1:
-        return 1.0
-    divergence = (1 - found) * math.log((1 - found) / (1 - mean)) + (found and found * math.log(found / mean))
-    return min(math.exp(-n * divergence), math.e * float(binom.cdf(math.ceil(n * found), n, mean)))
-
-
-def _inverted(p_value: Callable[[float], float], confidence: float) -> float:
-    """The lowest mean that is refuted, for a p-value that falls as the mean grows."""
+def lowest_refuted(p_value: Callable[[float], float], confidence: float) -> float:
+    """The lowest mean in [0, 1] that is refuted, for a p-value that falls as the mean grows."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -30,11 +30,9 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.options import RECALLS
 from phistack.ensemble.evaluation.bounds import (
     CONFIDENCE,
-    bernstein_upper,
     betting_upper,
     binomial_upper,
     certified,
-    hoeffding_bentkus_upper,
     units_for_mean,
 )
 from phistack.ensemble.evaluation.drift import Summaries
@@ -173,10 +171,6 @@ def bounds_of(leaks: Sequence[PatientLeaks], confidence: float = CONFIDENCE) -> 
         anything=(anything / n, binomial_upper(anything, n, confidence)),
         whole=(whole / n, binomial_upper(whole, n, confidence)),
         notes=(sum(of_notes) / n, betting_upper(of_notes, confidence)),
-        others={
-            "empirical Bernstein": bernstein_upper(shares, confidence),
-            "Hoeffding-Bentkus": hoeffding_bentkus_upper(shares, confidence),
-        },
     )
 
 

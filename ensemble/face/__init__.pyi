@@ -15,8 +15,6 @@ from phistack.ensemble.deidentification import PolicyOptions as PolicyOptions
 from phistack.ensemble.deidentification import read_key as read_key
 from phistack.ensemble.deidentification import redact as redact
 from phistack.ensemble.deidentification import verify as verify
-from phistack.ensemble.deidentification.pseudonymisation import Pseudonymised as Pseudonymised
-from phistack.ensemble.deidentification.pseudonymisation import pseudonymise as pseudonymise
 from phistack.ensemble.engine import Engine as Engine
 from phistack.ensemble.evaluation import Comparison as Comparison
 from phistack.ensemble.evaluation import Report as Report
@@ -28,6 +26,8 @@ from phistack.ensemble.evaluation.agreement import agree as agree
 from phistack.ensemble.stacking.candidates import Decision as Decision
 from phistack.ensemble.stacking.stacker import StackerSettings as StackerSettings
 from phistack.ensemble.synthesis import synthesize as synthesize
+from phistack.ensemble.tasks.pseudonyms import Pseudonymised as Pseudonymised
+from phistack.ensemble.tasks.pseudonyms import pseudonymise as pseudonymise
 from phistack.ensemble.tasks.training import train_bundle as train_bundle
 from phistack.ensemble.training.settings import EngineSettings as EngineSettings
 from phistack.ensemble.training.trainer import Training as Training

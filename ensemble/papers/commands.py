@@ -76,7 +76,7 @@ def baseline(
     """Score what any engine must beat: looking up the PHI of the training notes, if unambiguous or by usual label."""
     from phistack.ensemble.evaluation import evaluate_systems
     from phistack.ensemble.evaluation.tables import Table, TableRow, share
-    from phistack.ensemble.papers.entity_baselines import entity_baselines
+    from phistack.ensemble.papers.plan import entity_baselines
     from phistack.features.formats import write_corpus
 
     if out:

@@ -1,23 +1,29 @@
-"""The submodels and stacks that the tables of a paper have rows of, trained.
+"""The submodels and stacks that the tables of a paper have rows of, trained; and the baselines that any must beat.
 
     plan = PaperPlan.of(published("zhao2020"), settings, PaperOptions())
     run = plan.run(training, test, jobs=2, cache=Path("folds"))
     run.answers["crf",], run.answers["tbed", "crf", "blstm"]     a submodel alone, and a stack
 
+    found = entity_baselines(training, test)
+    found["most frequent"]      the test notes with what training has, each with the label that it mostly had
+    found["unambiguous"]        only what had one label throughout
+
 Submodels propose once for all tables: fold by fold for the training notes, where a row needs that, and for the test
-notes after training on all of the others.
+notes after training on all of the others. Adams et al. (2019, table 4) set their models against the two baselines; the
+second is that of the CoNLL task of 2003 (Tjong Kim Sang and De Meulder 2003). A phrase is found as it was written, the
+longest first.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.experiments.parts import Answers, alone_answers
-from phistack.ensemble.papers.entity_baselines import entity_baselines
 from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.run import Members, PaperRun, is_missing
 from phistack.ensemble.stacking.candidates import pools_of
@@ -28,9 +34,11 @@ from phistack.ensemble.tools.progress import progress
 from phistack.ensemble.training.fit_tasks import FitTask
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Proposed, propose
-from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError, no_such
+from phistack.features.documents import Corpus, Span
+from phistack.features.errors import SettingsError, TrainingError, no_such
+from phistack.features.labels import most_frequent
 from phistack.features.saved_files import SavedFiles
+from phistack.features.text_words import Phrases
 from phistack.features.writing import write_new
 from phistack.submodels.base import KIND, kind_of
 from phistack.tbed.rules import parse_rules
@@ -38,7 +46,7 @@ from phistack.tbed.rules import parse_rules
 STACKING = 0.1
 """What the stacks take of the time of a run, beside its training."""
 _BASELINE = " baseline"
-"""At the end of the name of a row that is none of submodels; see `ensemble.papers.entity_baselines`."""
+"""At the end of the name of a row that is none of submodels; see `entity_baselines`."""
 _SEARCHED = tuple(
     KernelSettings(gamma, right, wrong)
     for gamma in (0.001, 0.003, 0.009, 0.027)
@@ -213,3 +221,25 @@ def _like(settings: EngineSettings, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_baseline(row: Members) -> bool:
     return row[0].endswith(_BASELINE)
+
+
+def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:
+    """The test notes as each of the baselines annotates them.
+
+    :param training: annotated notes.
+    :param test: others; their own spans are not looked at.
+    :raises TrainingError: if the training notes have no PHI.
+    """
+    labels: dict[str, Counter[str]] = defaultdict(Counter)
+    for note in training.documents:
+        for span in note.spans:
+            labels[note.text[span.start : span.end]][span.label] += 1
+    if not labels:
+        raise TrainingError("the training notes have no annotated PHI, so there is nothing to find again")
+    unambiguous = {entity: had for entity, had in labels.items() if len(had) == 1}
+    return {"unambiguous": _annotated(test, unambiguous), "most frequent": _annotated(test, labels)}
+
+
+def _annotated(test: Corpus, labels: Mapping[str, Counter[str]]) -> Corpus:
+    phrases = Phrases({entity: most_frequent(had) for entity, had in labels.items()})
+    return test.with_spans([[Span(*found) for found in phrases.find(note.text)] for note in test.documents])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from phistack.ensemble.evaluation import evaluate
-from phistack.ensemble.papers.entity_baselines import entity_baselines
+from phistack.ensemble.papers.plan import entity_baselines
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import TrainingError

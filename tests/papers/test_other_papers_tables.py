@@ -12,8 +12,8 @@ from rich.console import Console
 
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.experiments.parts import alone_answers
-from phistack.ensemble.papers.entity_baselines import entity_baselines
 from phistack.ensemble.papers.options import PAPERS, PaperOptions
+from phistack.ensemble.papers.plan import entity_baselines
 from phistack.ensemble.papers.reproduction import published, reproduce, settings_of
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import filled
