@@ -87,7 +87,7 @@ def main() -> None:
         Table(COLUMNS, [rows], title, "with 95 % intervals"),
         Table(columns, [exposures], f"names in {len(gold)} invented notes", "with 95 % intervals", n_texts=2),
     )[bool(arguments.names_only) :]:
-        Console(width=120).print(table.rich())
+        Console(width=120).print(table)
     texts = [note.released for note in planted(gold, Policy.named(arguments.policy), 0.0, arguments.seed)]
     shifts = shifts_left(texts, gold.label_set.language)
     narrowed = sum(count for days, count in shifts.items() if days < 2 * MOST_DAYS)

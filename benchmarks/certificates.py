@@ -94,7 +94,7 @@ def main() -> None:
         "with replacement, with 95 % intervals"
     )
     title = f"Bounds of {arguments.submodels} out of fold" if arguments.corpus else f"Bounds of {arguments.engine}"
-    Console().print(Table(columns, [rows], title, note).rich())
+    Console().print(Table(columns, [rows], title, note))
 
 
 def _out_of_fold(gold: Corpus, policy: Policy, submodels: str, folds: int) -> list[PatientLeaks]:

@@ -172,7 +172,7 @@ def main() -> None:
     if arguments.choosers:
         engine = load_bundle(bundle).with_options(cascade=False)
         for name, gold in wanted.others():
-            Console(width=120).print(engine_on(name, gold, engine).table().rich())
+            Console(width=120).print(engine_on(name, gold, engine).table())
         return
     for row in wanted.measure(load_bundle(bundle).with_options(recall=arguments.recall)):
         print(f"{row['corpus']}: {row['figure']} {row['value']}")

@@ -213,7 +213,7 @@ def main() -> None:
             sections.append(rows)
     note = f"{date.today()}; {Machine.here().processor}; hospital notes of seed {arguments.seed}"
     table = Table(_COLUMNS, sections, "Tools beside each other", f"{note}; 95 % bootstrap intervals by note", 2)
-    Console(width=180).print(table.rich())
+    Console(width=180).print(table)
     if arguments.docs:
         page = ROOT / "docs" / "engines.md"
         lines = "\n".join([*table.markdown(), "", f"{note}.", ""])

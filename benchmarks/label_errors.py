@@ -34,6 +34,7 @@ from phistack.ensemble.experiments.label_doubts import doubts
 from phistack.ensemble.experiments.parts import stack_decisions
 from phistack.ensemble.experiments.pictures import BLUE, GREY, picture
 from phistack.ensemble.stacking.candidates import Decided, Decision
+from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.trainer import propose
@@ -121,7 +122,7 @@ def main() -> None:
     bad, done = damaged(notes, _SHARE, arguments.seed)
     settings = settings_for(bad, comma_list(arguments.submodels), arguments.folds)
     proposed = propose(bad, settings, jobs=arguments.jobs, cache=arguments.cache)
-    decided = stack_decisions(proposed, tuple(settings.submodels), settings.stacker, seed=settings.seed)
+    decided = stack_decisions(proposed, tuple(settings.submodels), Stacker(settings.stacker), seed=settings.seed)
     lists = {OURS: [(row.document, *row.place) for row in doubts(bad.documents, decided)]}
     if find_spec("cleanlab"):
         lists[ORACLE] = by_cleanlab(bad, decided)
@@ -130,7 +131,7 @@ def main() -> None:
     n_phi = sum(len(note.spans) for note in notes.documents)
     ranks = {name: ranks_of(done, places) for name, places in lists.items()}
     title = f"{arguments.corpus}, {len(notes)} notes with {n_phi} PHI, {arguments.submodels}"
-    Console(width=140).print(table_of(done, ranks, n_phi, title).rich())
+    Console(width=140).print(table_of(done, ranks, n_phi, title))
     if arguments.picture:
         draw(arguments.picture, ranks, n_phi, title)
 

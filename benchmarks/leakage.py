@@ -93,11 +93,11 @@ def main() -> None:
         halves = _halves(_of_patients(corpus, given.patients or _ATTACKED), given.engines)
         for way, how in both.items():
             searches, targets = _engines(halves, how, given.jobs)
-            console.print(*(table.rich() for table in searches), _attacks_table(way, targets).rich(), sep="\n")
+            console.print(*(table for table in searches), _attacks_table(way, targets), sep="\n")
     if "loss" in given.parts:
-        console.print(_loss_table(corpus, read_corpus(given.test), both, given.jobs).rich())
+        console.print(_loss_table(corpus, read_corpus(given.test), both, given.jobs))
     if "ablation" in given.parts:
-        console.print(_ablation_table(corpus, read_corpus(given.test), features, given.least).rich())
+        console.print(_ablation_table(corpus, read_corpus(given.test), features, given.least))
 
 
 def _of_patients(corpus: Corpus, most: int) -> Corpus:

@@ -98,8 +98,8 @@ def main() -> None:
     stacker = Stacker(settings.stacker)
     stacker.fit(proposed.tables, pools, sources=tuple(settings.submodels), seed=settings.seed)
     console = Console(width=150)
-    console.print(_wrong(corpus, stacker).rich())
-    console.print(_left([*questions(proposed, pools, stacker)]).rich())
+    console.print(_wrong(corpus, stacker))
+    console.print(_left([*questions(proposed, pools, stacker)]))
 
 
 def _wrong(corpus: Corpus, stacker: Stacker) -> Table:

@@ -94,7 +94,7 @@ def measure(
     spent = watch.spent()
     reports = score_on(trained.engine, unseen)
     strict = {name: report.strict for name, report in reports.items()}
-    Console(width=120).print(table_of(f"{benchmark.title}, strict", strict).rich())
+    Console(width=120).print(table_of(f"{benchmark.title}, strict", strict))
     systems = {
         name: {**row, "f1 by criterion": {title: reports[name].score(title).f1.value for title in benchmark.criteria}}
         for name, row in figures_of(strict).items()

@@ -29,7 +29,7 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.folds import grouped_by
-from phistack.ensemble.stacking.stacker import StackerSettings
+from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose
@@ -143,8 +143,8 @@ def curve(
                 continue
             settings = EngineSettings(language, submodels, stacking, folds=_FOLDS, seed=seed)
             proposed = propose(own[place], settings, unseen=scored.documents, jobs=jobs, cache=cache)
-            ours = stack_answers(proposed, _MEMBERS, stacking, seed=seed)
-            both = stack_answers(proposed, tuple(submodels), stacking, seed=seed)
+            ours = stack_answers(proposed, _MEMBERS, Stacker(stacking), seed=seed)
+            both = stack_answers(proposed, tuple(submodels), Stacker(stacking), seed=seed)
             answers = (shipped[seed], ours, union(ours, shipped[seed]), both)
             for way, answer in zip(WAYS, answers, strict=True):
                 found[way].append(scores(scored, answer))
@@ -182,7 +182,7 @@ def main() -> None:
             if of_way
         ]
         title = f"{name}: {given.engine} and own notes, {given.seeds} seeds, beta {given.beta:g}"
-        Console(width=100).print(Table(("notes", "way", "touched", "right", "strict F1"), [rows], title, "").rich())
+        Console(width=100).print(Table(("notes", "way", "touched", "right", "strict F1"), [rows], title, ""))
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def main() -> None:
     submodels = {**{name: {} for name in _SUBMODELS}, "engine": {"kind": "engine", "bundle": given.engine}}
     settings = EngineSettings(FeatureSettings(language=engine.language), submodels, folds=3)
     if given.met:
-        Console(width=140).print(errors_met(pool, outlooks(engine, pool.documents), (0.1, 0.2, 0.3, 0.5)).rich())
+        Console(width=140).print(errors_met(pool, outlooks(engine, pool.documents), (0.1, 0.2, 0.3, 0.5)))
         return
     before, first = score(engine, scored), outlooks(engine, pool.documents)
     rows = []
@@ -194,7 +194,7 @@ def main() -> None:
             rows.append((order, str(seed), f1, str(last.decisions), f"{last.seconds / 60:.0f}", until))
     sizes = ", ".join(map(str, given.sizes))
     columns = ("order", "seed", f"F1 after {sizes} notes", "decisions", "minutes", f"until F1 {given.until:g}")
-    Console(width=140).print(Table(columns, [rows], f"{given.engine}: F1 {before:.1f} before").rich())
+    Console(width=140).print(Table(columns, [rows], f"{given.engine}: F1 {before:.1f} before"))
 
 
 if __name__ == "__main__":

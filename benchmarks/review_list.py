@@ -51,7 +51,7 @@ def main() -> None:
     ]
     title = f"{arguments.engine}: {len(missed):,} words missed in {len(notes):,} notes; 100 a thousand: {per_thousand}"
     table = Table(("first rows", "% of the missed words", "% of the rows are missed words"), [cells], title)
-    Console(width=100).print(table.rich())
+    Console(width=100).print(table)
 
 
 def _share(part: int, whole: int) -> str:

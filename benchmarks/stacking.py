@@ -68,7 +68,7 @@ def main() -> None:
     cases, other = _cases(arguments), _other_domain(arguments)
     console = Console(width=150)
     for table in (*([table_of(cases)] if cases else []), *(found.table() for found in other)):
-        console.print(table.rich())
+        console.print(table)
     if arguments.json:
         write_json(arguments.json, _figures(arguments, cases, other))
     if cases:

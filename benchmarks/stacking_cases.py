@@ -29,6 +29,7 @@ from phistack.ensemble.experiments.choosers import (
 from phistack.ensemble.experiments.errors import calibrations_of
 from phistack.ensemble.experiments.parts import STACK, stack_decisions
 from phistack.ensemble.stacking.candidates import Decision
+from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose
@@ -139,7 +140,7 @@ def decide(
     members = tuple(settings.submodels)
     learned_from = candidates_in_notes(proposed.tables, proposed.out_of_fold)
     regression = LogOddsRegression(members).fit(learned_from, training.documents, seed=settings.seed)
-    decided = stack_decisions(proposed, members, settings.stacker, seed=settings.seed)
+    decided = stack_decisions(proposed, members, Stacker(settings.stacker), seed=settings.seed)
     return decided, regression.decide(decided)
 
 

@@ -82,7 +82,7 @@ def main() -> None:
     documents = read_corpus(arguments.corpus).documents
     older = Older(arguments.against, arguments.against_model or arguments.model) if arguments.against else None
     results = run(documents, arguments.model, arguments.peers, arguments.repetitions, older)
-    Console(width=140).print(table_of(results).rich())
+    Console(width=140).print(table_of(results))
     for name, reason in results["not measured"].items():
         print(f"throughput: {name} was not measured: {reason}", file=sys.stderr)
     arguments.results.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ def main() -> None:
     else:
         sys.exit(f"training: there is no results file {arguments.results}")
     console = Console(width=100)
-    console.print(table_of(training).rich())
+    console.print(table_of(training))
     console.print(" ".join(sentences_of(training)), highlight=False)
 
 

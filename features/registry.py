@@ -151,6 +151,10 @@ class FileRegistry:
         refuse_two(self.what, name, [package for package, _ in self._files[name]])
         return self._files[name][0][1].read_text(encoding="utf-8")
 
+    def table(self, name: str) -> dict[str, Any]:
+        """A TOML file as a table; raises what `text` does."""
+        return tomllib.loads(self.text(name))
+
 
 def _folder(entry: EntryPoint) -> Path:
     """The folder that an entry names as `package:folder`, without importing the package."""

@@ -75,7 +75,7 @@ def write_transfer(out: Any, domains: Any) -> Any:
 
 def shown(table: Any) -> Any:
     console = Console(width=130, file=StringIO())
-    console.print(table.rich())
+    console.print(table)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 

@@ -12,6 +12,7 @@ from phistack.ensemble.bundles.shipped import shipped_engine, shipped_names
 from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
+from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings, merged
@@ -95,7 +96,7 @@ def test_the_bundle_and_a_stack_of_some_submodels_have_them(trained: Any, phista
 
 def test_an_experiment_has_them_too() -> None:
     proposed = propose(CORPUS, SETTINGS, unseen=synthesize(12, seed=9).documents)
-    answers = stack_answers(proposed, ("crf",), SETTINGS.stacker, seed=0)
+    answers = stack_answers(proposed, ("crf",), Stacker(SETTINGS.stacker), seed=0)
     assert {span.label for note in answers for span in note} & {*LEFT_OUT}
 
 

@@ -26,7 +26,7 @@ def test_a_table_for_latex_has_its_rows_in_sections() -> None:
 def test_the_same_table_in_markdown_and_on_the_terminal() -> None:
     assert TABLE.markdown() == ["| a_b | p |", "|---|---|", "| x | 1 |", "| y | [red]2 |", "| z | 3 % |"]
     console = Console(width=40, file=StringIO())
-    console.print(TABLE.rich())
+    console.print(TABLE)
     words = [line.split() for line in console.file.getvalue().splitlines() if line.strip(" ─")]  # type: ignore[attr-defined]
     assert words == [["A", "title"], ["a_b", "p"], ["x", "1"], ["y", "[red]2"], ["z", "3", "%"]]
 
@@ -54,7 +54,7 @@ WORDS = st.lists(st.text("abcdefgh-_", min_size=1, max_size=12), min_size=1, max
 
 def printed(table: Table, width: int) -> list[str]:
     console = Console(width=width, file=StringIO())
-    console.print(table.rich())
+    console.print(table)
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
 
 

@@ -61,7 +61,7 @@ def main() -> None:
     must_go = what_must_go(notes, engine)
     stretches = changed_stretches(engine, [note.document.with_spans(()) for note in notes], _POLICY)
     title = f"{arguments.engine}, {len(notes)} hospital notes ({language}, seed {arguments.seed}), {arguments.recall}"
-    Console(width=140).print(table_of(counted(notes, must_go, stretches).figures(), title).rich())
+    Console(width=140).print(table_of(counted(notes, must_go, stretches).figures(), title))
     if arguments.errors:
         with arguments.errors.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, dialect="excel-tab").writerows(_errors(notes, must_go, stretches))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from phistack.ensemble.bundles.files import read_bundle
-from phistack.ensemble.engine.public_words import public_strings, public_words
+from phistack.ensemble.engine.public_words import public_strings, public_words, strings_in
 from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.features.columns.settings import SPELLED
 from phistack.features.columns.table import FeatureSpace
@@ -140,7 +140,7 @@ def strings_of(files: SavedFiles) -> Iterator[tuple[str, str]]:
 
 def _decoded(files: SavedFiles, name: str) -> Iterator[str]:
     if name.endswith(".json"):
-        yield from _strings(json.loads(files.read(name)))
+        yield from strings_in(json.loads(files.read(name)))
     elif name.endswith(".npz"):
         for key, array in files.arrays(name).items():
             yield from (key, *map(str, array.ravel().tolist() if array.dtype.kind in "US" else ()))
@@ -148,14 +148,6 @@ def _decoded(files: SavedFiles, name: str) -> Iterator[str]:
         yield from _attributes(files, name)
     else:
         yield from files.read(name).decode("utf-8", "ignore").splitlines()
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in (*value, *value.values()) if isinstance(value, dict) else value:
-            yield from _strings(part)
 
 
 def _attributes(files: SavedFiles, name: str) -> Iterator[str]:

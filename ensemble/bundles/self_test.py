@@ -6,9 +6,7 @@ check_self_test(engine, state, path)         raises if the engine gives other an
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
@@ -19,6 +17,7 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.clock import deadline
 from phistack.features.documents import Document
 from phistack.features.errors import BundleError, OverdueError, UnsafePatternError
+from phistack.features.registry import packaged_table
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 
@@ -41,8 +40,7 @@ class SelfTest(TypedDict):
 
 def self_test(engine: Engine) -> SelfTest:
     """Sentences, and the answers of the engine and its subsets to them."""
-    file = resources.files("phistack.ensemble.bundles") / "self_test.toml"
-    sentences = tomllib.loads(file.read_text(encoding="utf-8"))
+    sentences = packaged_table("phistack.ensemble.bundles", "self_test.toml")
     texts = sentences.get(engine.language, sentences["en"])
     answers = _answers(engine, texts, engine.stackers)
     whole = answers.pop(subset_name(engine.names))

@@ -240,10 +240,10 @@ def engines(
     if not found:
         say("no engine ships with this phistack; train your own: phistack train CORPUS --model BUNDLE")
         return
-    console().print(shipped_table(found).rich())
+    console().print(shipped_table(found))
     if details:
         if any(engine["measured_elsewhere"] for engine in found):
-            console().print(elsewhere_table(found).rich())
+            console().print(elsewhere_table(found))
         for engine in found:
             sources = engine["trained_on"].get("sources", "")
             say(f"{engine['name']}: {', '.join(engine['submodels'])}{f', trained on {sources}' if sources else ''}")

@@ -130,7 +130,7 @@ def console() -> Console:
 def print_tables(tables: Iterable[Table]) -> None:
     """Print tables, one below the other."""
     for table in tables:
-        console().print(table.rich())
+        console().print(table)
 
 
 def write_figures(path: Path | None, figures: object) -> None:

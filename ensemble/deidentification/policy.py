@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
@@ -135,7 +134,7 @@ class Policy:
         """A policy that phistack ships; :raises SettingsError: for an unknown name."""
         if name not in cls.names():
             raise SettingsError(f"{no_such('policy', name, cls.names())}, or give a TOML file")
-        return cls._from_table(name, tomllib.loads(POLICIES.text(name)))
+        return cls._from_table(name, POLICIES.table(name))
 
     @staticmethod
     def names() -> tuple[str, ...]:

@@ -7,20 +7,18 @@ shipped("policies/tag")               the table of `policies/tag.toml`
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib import resources
 from typing import Any
+
+from phistack.features.registry import packaged_table
 
 LANGUAGES = ("en", "es", "nl", "sv", "de")
 """The languages in which there are surrogates."""
 
 
-@cache
 def shipped(name: str) -> dict[str, Any]:
     """A table by its path in this folder, without the ending `.toml`."""
-    path = resources.files("phistack.ensemble.deidentification").joinpath(f"{name}.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return packaged_table("phistack.ensemble.deidentification", f"{name}.toml")
 
 
 def words(language: str) -> dict[str, Any]:

@@ -36,16 +36,16 @@ def public_strings(language: str) -> Iterator[str]:
     """Everything that ships for a language and may be in an engine."""
     # The language may be that of a bundle, which must not name a file elsewhere.
     language = language if language.isalpha() else ""
-    yield from (*word_list(language), *common_words(language), *_strings(words(language)))
+    yield from (*word_list(language), *common_words(language), *strings_in(words(language)))
     yield from (" ".join(entry) for found in Gazetteers.of_language(language).entries.values() for entry in found)
     yield from format_patterns(shipped_patterns(language)).splitlines()
-    yield from _strings(packaged_table("phistack.ensemble.bundles", "self_test.toml"))
+    yield from strings_in(packaged_table("phistack.ensemble.bundles", "self_test.toml"))
 
 
-def _strings(table: Any) -> Iterator[str]:
-    """All strings in a table, its names too."""
+def strings_in(table: Any) -> Iterator[str]:
+    """All strings in a table, as TOML and JSON have them, its names too."""
     if isinstance(table, str):
         yield table
     elif isinstance(table, dict | list):
         for part in (*table, *(table.values() if isinstance(table, dict) else ())):
-            yield from _strings(part)
+            yield from strings_in(part)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from phistack.ensemble.evaluation.resampling import Measure, wilson
+from phistack.ensemble.tools.templates import template
 
 FEWEST = 50
 """Candidates of a bin, unless there are fewer in all."""
@@ -100,13 +100,7 @@ def calibration_picture(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
 
     :param calibrations: system -> its figures, as `to_dict` gives them.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    template = (resources.files("phistack.ensemble.evaluation") / "calibration_template.svg").read_text(
-        encoding="utf-8"
-    )
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     per_row = min(_PER_ROW, max(len(calibrations), 1))
-    return environment.from_string(template).render(
+    return template("phistack.ensemble.evaluation", "calibration_template.svg").render(
         calibrations=calibrations, per_row=per_row, n_rows=-(-len(calibrations) // per_row)
     )

@@ -201,7 +201,7 @@ def print_report(report: Report, console: Console) -> None:
         _breakdown("Strict by category", report.categories),
         _breakdown("Strict by type", report.types),
     ):
-        console.print(table.rich())
+        console.print(table)
     for line in _lines(report):
         console.print(line, markup=False, highlight=False)
 

@@ -287,7 +287,7 @@ def _counts(name: str, gold: Corpus, system: Corpus, criterion: Criterion) -> In
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Print the scores of each system, the differences, and how they were tested; 80 columns are enough."""
     for table in comparison.tables():
-        console.print(table.rich())
+        console.print(table)
     if left_out := comparison.left_out:
         line = f"NOT COMPARED: {len(left_out)} documents that some system lacks, the first is {shown_id(left_out[0])}"
         console.print(line, markup=False, highlight=False)

@@ -55,10 +55,6 @@ class Table:
     n_texts: int = 1
     caption: str = ""
 
-    def rich(self) -> Table:
-        """What rich prints, at whatever width: the table itself."""
-        return self
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         from rich.text import Text
 

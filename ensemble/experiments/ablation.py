@@ -30,6 +30,7 @@ from phistack.ensemble.experiments.parts import ALONE, STACK, Answers, CorpusFac
 from phistack.ensemble.experiments.pictures import ablation_chart
 from phistack.ensemble.stacking.folds import at_most_folds
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS
+from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.svm import KERNELS
 from phistack.ensemble.tools.processes import in_processes
 from phistack.ensemble.tools.progress import progress, stage
@@ -288,7 +289,7 @@ def _answers(
     work = (
         partial(
             parts.stack_answers, proposed[variant.without], variant.submodels,
-            replace(settings.stacker, features=variant.stacker_features), seed=settings.seed,
+            Stacker(replace(settings.stacker, features=variant.stacker_features)), seed=settings.seed,
         )
         for variant in stacks
     )  # fmt: skip

@@ -22,6 +22,7 @@ from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.cases import spans_as_text
 from phistack.ensemble.experiments.parts import stack_decisions
 from phistack.ensemble.stacking.candidates import Decided, Decision
+from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import propose
 from phistack.features.documents import Corpus, Document, Span
@@ -87,7 +88,7 @@ def check_labels(
     :raises TrainingError: if the notes have no PHI, or are of one patient.
     """
     proposed = propose(corpus, settings, jobs=jobs, cache=cache)
-    decided = stack_decisions(proposed, tuple(settings.submodels), settings.stacker, seed=settings.seed)
+    decided = stack_decisions(proposed, tuple(settings.submodels), Stacker(settings.stacker), seed=settings.seed)
     return doubts(corpus.documents, decided)
 
 

@@ -28,7 +28,8 @@ from phistack.ensemble.evaluation.systems import Systems, counts_of
 from phistack.ensemble.evaluation.tables import Cell, Table, strong
 from phistack.ensemble.stacking.candidates import Decision, chosen_spans, pools_of
 from phistack.ensemble.stacking.folds import fold_groups_of, patients_of
-from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
+from phistack.ensemble.stacking.stacker import Stacker
+from phistack.ensemble.stacking.svm import SvmSettings
 from phistack.ensemble.tools.version import code_digest, versions
 from phistack.ensemble.training.fit_tasks import FoldCache, corpus_digest, digests_of_files
 from phistack.ensemble.training.settings import EngineSettings
@@ -83,24 +84,24 @@ def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
 
 
 def stack_answers(
-    proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
+    proposed: Proposed, names: Sequence[str], stacker: Stacker, *, seed: int, kernels: Sequence[SvmSettings] = ()
 ) -> list[list[Span]]:
-    """The spans of a stack over some submodels, in training order, on the same notes.
+    """The spans of a stack over some submodels, in training order, on the same notes; parameters as of `Stacker.fit`.
 
     :returns: no span if none of them proposed anything out of fold.
     """
-    decided = stack_decisions(proposed, names, settings, seed=seed)
+    decided = stack_decisions(proposed, names, stacker, seed=seed, kernels=kernels)
     return [[decision.span for decision in note if decision.accepted] for note in decided]
 
 
 def stack_decisions(
-    proposed: Proposed, names: Sequence[str], settings: StackerSettings, *, seed: int
+    proposed: Proposed, names: Sequence[str], stacker: Stacker, *, seed: int, kernels: Sequence[SvmSettings] = ()
 ) -> list[list[Decision]]:
     """The decision on each candidate, by offsets in the notes as written."""
     pools = pools_of(proposed.tables, proposed.out_of_fold, names)
     if not any(pools):
         return [[] for _ in proposed.unseen or proposed.tables]
-    stacker = Stacker(settings).fit(proposed.tables, pools, sources=tuple(names), seed=seed)
+    stacker.fit(proposed.tables, pools, sources=tuple(names), seed=seed, kernels=kernels)
     if not proposed.unseen:
         return stacker.decided_
     unseen = pools_of(proposed.unseen, proposed.on_unseen, names)
@@ -125,7 +126,9 @@ def answers_of(
     )
     answers: dict[str, Answers] = {name: alone_answers(proposed, name) for name in settings.submodels}
     if stack:
-        answers[STACK] = stack_answers(proposed, tuple(settings.submodels), settings.stacker, seed=settings.seed)
+        answers[STACK] = stack_answers(
+            proposed, tuple(settings.submodels), Stacker(settings.stacker), seed=settings.seed
+        )
     return answers
 
 

@@ -21,7 +21,6 @@ Bengio 2012). A cache keeps the fits of folds, so a search that was stopped, or 
 from __future__ import annotations
 
 import logging
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -78,7 +77,7 @@ class SearchSpace:
     def named(cls, name: str) -> SearchSpace:
         """An installed space, or that of a file; :raises SettingsError: with the file and the mistake."""
         if name in SPACES.names:
-            return cls.from_dict(tomllib.loads(SPACES.text(name)))
+            return cls.from_dict(SPACES.table(name))
         with file_named("the search space", Path(name)):
             return cls.from_dict(read_toml(Path(name)))
 

@@ -56,7 +56,7 @@ def reproduce(
     ))  # fmt: skip
     say(found.here)
     for table in found.shown.values():
-        console().print(table.rich())
+        console().print(table)
     say(found.origin.protocol.removeprefix(found.here).strip())
     say(f"the tables as text and for LaTeX, all figures, and a page that shows them were written to {out}")
     say(f"what submodels proposed is kept in {kept}, for the same command again; remove it when you need no more")
@@ -93,4 +93,4 @@ def baseline(
                 write_corpus(corpus, folder / name.replace(" ", "-"), format=format)
     rows: list[TableRow] = [(name, *map(share, report.strict.measures.values())) for name, report in reports.items()]
     title = f"Baselines by entity, strict, on {len(gold)} notes"
-    console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title).rich())
+    console().print(Table(("baseline", "precision", "recall", "F1"), [rows], title))

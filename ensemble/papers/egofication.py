@@ -16,17 +16,15 @@ result, as in the paper.
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
+from phistack.features.registry import packaged_table
 
 GENDERS = ("male", "female")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -84,9 +82,10 @@ def egofied(document: Document, subject: Subject, language: str) -> Document:
     :param language: `nl` or `en`.
     :raises SettingsError: for another language.
     """
-    if language not in _tables():
-        raise SettingsError(f"egofy has no words for {language}; the languages are {', '.join(_tables())}")
-    table = _tables()[language]
+    tables = packaged_table("phistack.ensemble.papers", "egofication.toml")
+    if language not in tables:
+        raise SettingsError(f"egofy has no words for {language}; the languages are {', '.join(tables)}")
+    table = tables[language]
     words = {name: frozenset(listed.split()) for name, listed in table["words"].items()}
     edits = [
         edit
@@ -184,8 +183,3 @@ class _Biography:
 
     def _starts_sentence(self, place: int) -> bool:
         return _SENTENCE_START.search(self.text[max(0, place - _SOME) : place]) is not None
-
-
-@cache
-def _tables() -> dict[str, dict[str, Any]]:
-    return tomllib.loads((resources.files("phistack.ensemble.papers") / "egofication.toml").read_text(encoding="utf-8"))

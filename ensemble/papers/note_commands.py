@@ -57,7 +57,7 @@ def causes(
         write_new(sheet, by_cause.causes_sheet(wrong, with_text=text))
     if latex:
         write_new(latex, table.latex("phistack causes", "Wrong spans by cause"))
-    console().print(table.rich())
+    console().print(table)
     open_ = sum(not span.cause for span in wrong)
     if open_ and not judged:
         say(f"a person must judge {open_} of {len(wrong)}: write them with --sheet, give them back with --judged")
@@ -97,7 +97,7 @@ def reader_test(
                 j.name: {"precision": j.precision, "recall": j.recall, "believed": len(j.believed)} for j in judges
             }
             write_new(json_file, json.dumps(figures, indent=2) + "\n")
-        console().print(reader_test.judges_table(judges).rich())
+        console().print(reader_test.judges_table(judges))
         return
     if action != "make" or len(paths) != 3 or answers is None:
         raise SettingsError(
@@ -115,7 +115,7 @@ def reader_test(
         write_new(answers, test.answers())
     if test.without_phi:
         warn({"notes without any PHI marked, which are not shown": test.without_phi})
-    console().print(reader_test.kinds_table(real, false).rich())
+    console().print(reader_test.kinds_table(real, false))
     say(f"{len(test.excerpts)} records to judge are in {out}, with a sheet to fill in; keep {answers} from the judges")
 
 

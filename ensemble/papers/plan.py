@@ -23,10 +23,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from phistack.ensemble.experiments.parts import Answers, alone_answers
+from phistack.ensemble.experiments.parts import Answers, alone_answers, stack_answers
 from phistack.ensemble.papers.options import PaperOptions
 from phistack.ensemble.papers.run import Members, PaperRun, is_missing
-from phistack.ensemble.stacking.candidates import pools_of
 from phistack.ensemble.stacking.merged_rules import MERGED_RULES, MergedRules
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.svm import KernelSettings, SvmSettings
@@ -169,24 +168,11 @@ class PaperPlan:
                     answers[row] = alone_answers(proposed, row[0])
                 else:
                     stacker = Stacker(plain if row == learned else settings)
-                    answers[row] = _stacked(proposed, learned, stacker, kernels, seed=self.settings.seed)
+                    answers[row] = stack_answers(proposed, learned, stacker, seed=self.settings.seed, kernels=kernels)
                     chosen = chosen or getattr(stacker, "kernel_", None)
                     kernels = (chosen,) if self.options.search_svm and chosen else kernels
                 advance(" and ".join(row))
         return answers, chosen
-
-
-def _stacked(
-    proposed: Proposed, names: Members, stacker: Stacker, kernels: Sequence[SvmSettings], *, seed: int
-) -> Answers:
-    """What a stacker that learns from some submodels accepts; nothing where none proposed anything out of fold."""
-    pools = pools_of(proposed.tables, proposed.out_of_fold, names)
-    if not any(pools):
-        return [[] for _ in proposed.unseen]
-    stacker.fit(proposed.tables, pools, sources=names, seed=seed, kernels=kernels)
-    unseen = pools_of(proposed.unseen, proposed.on_unseen, names)
-    notes = zip(proposed.unseen, stacker.decide_all(proposed.unseen, unseen), strict=True)
-    return [[d.in_note(table.view).span for d in decisions if d.accepted] for table, decisions in notes]
 
 
 def _n_rules(proposed: Proposed, settings: EngineSettings, name: str, cache: Path | None) -> int:

@@ -16,10 +16,8 @@ demo_output/
 from __future__ import annotations
 
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +33,7 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.views.page import NoteView, write_page
 from phistack.features.documents import Corpus, Document
 from phistack.features.formats import write_corpus
+from phistack.features.registry import packaged_table
 from phistack.features.writing import new_folder, refuse_taken, write_json
 from phistack.submodels.registry import SUBMODELS
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _ENGINE = "english"
-_NOTES = resources.files("phistack.ensemble.tasks") / "shown_notes.toml"
 
 # Quick settings: two folds, a CRF with half the tags, and one network with few epochs, short windows and no language
 # model. On so few invented notes this costs hardly any accuracy.
@@ -74,7 +72,7 @@ def run_demo(out: Path, *, n_documents: int, seed: int = 0, jobs: int = 2) -> No
         trained, _ = train_bundle(training, folder / "engine", settings, jobs=jobs)
         reports = score_on(trained.engine, held_out)
         strict = {name: report.strict for name, report in reports.items()}
-        console.print(table_of("strict, on held-out patients", strict).rich())
+        console.print(table_of("strict, on held-out patients", strict))
         views = _annotate(trained.engine, held_out, folder)
         write_json(folder / "scores.json", {name: report.to_dict() for name, report in reports.items()})
         seconds = f"{time.perf_counter() - begin:.0f}"
@@ -95,7 +93,10 @@ def _show_shipped(console: Console, page: Path) -> None:
     """Show notes as the English engine redacts them, if that engine is installed."""
     if _ENGINE not in shipped_names():
         return
-    notes = [Document(note["id"], note["text"]) for note in tomllib.loads(_NOTES.read_text("utf-8"))["notes"]]
+    notes = [
+        Document(note["id"], note["text"])
+        for note in packaged_table("phistack.ensemble.tasks", "shown_notes.toml")["notes"]
+    ]
     engine = load_bundle(shipped_engine(_ENGINE))
     readings = list(engine.read(notes))
     console.print(f"{len(notes)} notes that it never saw, by the engine {_ENGINE}, which comes with phistack:")

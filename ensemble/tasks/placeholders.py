@@ -14,7 +14,6 @@ must tell.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -75,7 +74,7 @@ class Style:
     def of(cls, named: str) -> Style:
         """A style that ships, or one in a TOML file; :raises SettingsError: naming it and what is wrong in it."""
         if named in STYLES.names:
-            return cls._from_table(named, tomllib.loads(STYLES.text(named)))
+            return cls._from_table(named, STYLES.table(named))
         path = Path(named)
         if path.suffix != ".toml":
             STYLES.text(named)

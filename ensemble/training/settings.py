@@ -23,7 +23,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
@@ -303,7 +302,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _preset(name: str) -> dict[str, Any]:
     """The table of a preset; one that is `like` another, or several, is merged over these."""
-    table = tomllib.loads(PRESETS.text(name))
+    table = PRESETS.table(name)
     like = table.pop("like", [])
     others = map(_preset, [like] if isinstance(like, str) else like)
     return reduce(merged, [*others, table])

@@ -152,7 +152,7 @@ def test_what_is_missing_is_said_below_the_table_and_marked_on_our_columns_only(
     answers = {(name,): [document.spans for document in notes.documents] for name in ("crf", "crf-words")}
     run = PaperRun(notes, notes, EngineSettings.preset("anonymate2019"), answers)
     systems, _, languages = (filled(table, run).table for table in published("anonymate2019")["tables"])
-    Console(width=100, file=(printed := StringIO())).print(systems.rich())
+    Console(width=100, file=(printed := StringIO())).print(systems)
     assert "`vectors` under [features] names no file" in " ".join(printed.getvalue().split())
     assert languages.columns[1:] == ("CRF (a)", "Freq.", "Unamb.", "paper, CRF", "paper, Freq.", "paper, Unamb.")
 

@@ -11,18 +11,17 @@ with a letter left out.
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.files import file_named, read_toml
 from phistack.features.letters import edits, fold
+from phistack.features.registry import packaged_table
 from phistack.features.tokens import Tokeniser, offsets_of
 
 ListEntry = tuple[str, ...]
@@ -152,8 +151,7 @@ class DutchLists:
 
 @cache
 def _shipped() -> dict[str, frozenset[ListEntry]]:
-    text = (resources.files("phistack.ensemble.papers.deduce") / "nl.toml").read_text(encoding="utf-8")
-    return _entries_of(tomllib.loads(text))
+    return _entries_of(packaged_table("phistack.ensemble.papers.deduce", "nl.toml"))
 
 
 def _shortened(word: str) -> set[str]:
