@@ -99,10 +99,15 @@ def refuse_two(what: str, name: str, packages: Collection[str]) -> None:
         raise PackageError(f"the {what} {name} is claimed by the packages {claiming}; uninstall one of them")
 
 
+def packaged_text(package: str, name: str) -> str:
+    """A file that is in a package."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
+
+
 @cache
 def packaged_table(package: str, name: str) -> dict[str, Any]:
     """A TOML file that is in a package, read once in a process."""
-    return tomllib.loads((resources.files(package) / name).read_text(encoding="utf-8"))
+    return tomllib.loads(packaged_text(package, name))
 
 
 FILES = "phistack.files"

@@ -21,6 +21,8 @@ import os
 import re
 from functools import cache
 
+from phistack.features.registry import packaged_table
+
 SHOW_VARIABLE = "PHISTACK_SHOW_IDS"
 
 _ID = re.compile(r"[A-Za-z0-9._/ -]{1,64}")
@@ -29,23 +31,8 @@ _OFTEN_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 _OFTEN = 3
 _LETTERS = re.compile(r"[A-Za-z]+")
 _HASHED = re.compile(r"#[0-9a-f]{8}\b")
-_WORDS_OF_IDS = frozenset(
-    "answers batch brat conll corpus csv de dev dir discharge doc docs document documents ehr en es example "
-    "file fold fr gold hadm html id in input json jsonl letter letters line list long meddocan mimic mrn ngrid nl note "
-    "notes nr num out output parquet part pat patient patients pt rec record report row sample section seq set short "
-    "stdin subject summary sv synth synthetic system task temp test text tmp train training tsv txt val valid visit "
-    "xml zip".split()
-)
-_WORDS_OF_LABELS = frozenset(
-    "account bank beneficiary birth birthdate birthday brand building card carer category clinic clinician code "
-    "company contact court credit day death dem department device dob domain driver duration education employer ethnic "
-    "ethnicity event family father first full gender geographic gpe group health iban identifier institution job judge "
-    "last lawyer licence license loc medical middle misc mobile month mother nam nationality neighborhood none nr nrp "
-    "num number nurse occupation org organisation party passport password pediatric per period person personnel phi "
-    "physician pii plan plate police post postal postcode product provider race record region relative religion role "
-    "room security sex social ssn staff suffix surname tel time title town unique unit university unknown us victim "
-    "ward weekday witness worker year".split()
-)
+_TABLE = packaged_table("phistack.features", "shown.toml")
+_WORDS_OF_IDS, _WORDS_OF_LABELS = (frozenset(_TABLE[what].split()) for what in ("ids", "labels"))
 
 
 def shown_id(id: str) -> str:

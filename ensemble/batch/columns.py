@@ -39,33 +39,16 @@ from phistack.features.formats.records import (
     shown_names,
 )
 from phistack.features.labels import LabelSet
+from phistack.features.registry import packaged_table
 
 TREATMENTS = KEEP, REMOVE, REDACT, PSEUDONYM = "keep", "remove", "redact", "pseudonym"
 _NO_LABELS = {KEEP: None, REMOVE: None, "": None, REDACT: "", PSEUDONYM: "ID"}
 _MOST_SUGGESTED = 100
 _CODE_DIGITS = 16
 
-_KINDS: dict[str, tuple[str, ...]] = {
-    "NAME": ("PERSON",),
-    "DATE": ("DATE",),
-    "ID": ("ID",),
-    "CONTACT": ("PHONE", "EMAIL", "URL"),
-    "LOCATION": ("ADDRESS", "STREET", "CITY", "PLACE"),
-    "AGE": ("AGE",),
-}
+_TABLE = packaged_table("phistack.ensemble.batch", "columns.toml")
+_KINDS: Mapping[str, Sequence[str]] = _TABLE["kinds"]
 """Names of labels that hold for every engine -> the kinds of PHI that they are."""
-
-_SUGGESTED: tuple[tuple[str, str], ...] = (
-    (r"hospital|clinic|street|address|calle|adres|city|town|zip|post", "LOCATION"),
-    (r"doctor|physician|clinician|nurse|provider|author|medic|name|nombre|apellido|namn|naam", "NAME"),
-    (r"dob|birth|born|date|time|fecha|nacimiento|admi|discharge|datum", "DATE"),
-    (r"\bage\b|edad|alder|leeftijd", "AGE"),
-    (r"phone|mobile|tel|mail", "CONTACT"),
-    (r"ssn|social|mrn|record|nhc|user|login", "ID"),
-    (r"comment|remark|note|summary|history|description", REDACT),
-    (r"\bward\b|\btype\b|category|language|specialty|status|version|\bicd|\bcode\b", KEEP),
-)
-"""What the name of a column looks like -> the treatment to suggest; else `remove`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +169,7 @@ class Columns:
 
 def _suggestion(name: str) -> str:
     plain = re.sub(r"[\W_]+", " ", name).lower()
-    return next((given for pattern, given in _SUGGESTED if re.search(pattern, plain)), REMOVE)
+    return next((given for pattern, given in _TABLE["suggested"].items() if re.search(pattern, plain)), REMOVE)
 
 
 def check_labels(columns: Mapping[str, str], labels: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""What counts as a hit: every criterion of the shared tasks, as one table.
+"""What counts as a hit: every criterion of the shared tasks, as one table (`criteria.toml`).
 
     Criterion("i2b2 strict", "span")                          category, type, start and end agree
     Criterion("i2b2 binary hipaa token", "token", typed="none", only="hipaa")
@@ -28,6 +28,7 @@ from phistack.ensemble.evaluation.measures import DocumentCounts, IntArray, coun
 from phistack.ensemble.evaluation.pairing import AnnotatedText, DocumentPair, Phi
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.labels import LabelSet
+from phistack.features.registry import packaged_table
 from phistack.features.tokens import Tokeniser
 
 Item = tuple[int, int, str, str]
@@ -163,30 +164,9 @@ SELECTIONS: Mapping[str, Callable[[Phi], bool]] = {
     "PHI elements": lambda phi: phi.category == "PHI",
 }
 
-CRITERIA = (
-    Criterion("i2b2 token", "token", "Token"),
-    Criterion("i2b2 strict", "span", "Strict"),
-    Criterion("i2b2 relaxed", "span", "Relaxed", end_tolerance=2),
-    Criterion("i2b2 hipaa-script token", "token", "HIPAA Token", only="hipaa-script"),
-    Criterion("i2b2 hipaa-script strict", "span", "HIPAA Strict", only="hipaa-script"),
-    Criterion("i2b2 hipaa-script relaxed", "span", "HIPAA Relaxed", only="hipaa-script", end_tolerance=2),
-    Criterion("i2b2 hipaa token", "token", only="hipaa"),
-    Criterion("i2b2 hipaa strict", "span", only="hipaa"),
-    Criterion("i2b2 hipaa relaxed", "span", only="hipaa", end_tolerance=2),
-    Criterion("i2b2 binary token", "token", "Binary Token", typed="none"),
-    Criterion("i2b2 binary-script strict", "span", "Binary Strict", typed="PHI elements"),
-    Criterion("i2b2 binary strict", "span", typed="none"),
-    Criterion("i2b2 binary hipaa-script token", "token", "Binary HIPAA Token", typed="none", only="hipaa-script"),
-    Criterion("i2b2 binary hipaa-script strict", "span", "Binary HIPAA Strict", typed="none", only="hipaa-script"),
-    Criterion("i2b2 binary hipaa token", "token", typed="none", only="hipaa"),
-    Criterion("i2b2 binary hipaa strict", "span", typed="none", only="hipaa"),
-    Criterion("meddocan ner", "span", "Subtrack 1 [NER]"),
-    Criterion("meddocan spans strict", "span", "Subtrack 2 [strict]", typed="none"),
-    Criterion("meddocan spans merged-script", "span", "Subtrack 2 [merged]", typed="none", joined_unit="merged-script"),
-    Criterion("meddocan spans merged", "merged", typed="none"),
-    Criterion("conll exact", "token grid"),
+CRITERIA = tuple(
+    Criterion(**row) for row in packaged_table("phistack.ensemble.evaluation", "criteria.toml")["criteria"]
 )
-
 
 SHORT_NAMES = {"strict": "i2b2 strict", "spans": "meddocan spans strict"}
 """Names for the two most used criteria: start, end and type right; start and end right."""

@@ -6,8 +6,8 @@
     found = judged(found, path)         with the causes of the sheet that came back
     causes_table(found)                 how many false negatives and false positives have each cause
 
-Each wrong span has one cause. Which of the nine are computed, and how, `CAUSES` says; whether a span is ambiguous or
-debatable only a person can say. It needs two annotations and no engine: `phistack errors` looks at the other side,
+Each wrong span has one cause. Which of the nine are computed, and how, `causes.toml` says; whether a span is ambiguous
+or debatable only a person can say. It needs two annotations and no engine: `phistack errors` looks at the other side,
 what the submodels of an engine proposed.
 """
 
@@ -27,57 +27,23 @@ from phistack.features.documents import Corpus, Span
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.files import read_sheet, sheet
 from phistack.features.letters import fold
+from phistack.features.registry import packaged_table
 from phistack.features.tokens import Tokeniser
 
 SIDES = ("missed", "false")
 """False negatives and false positives."""
 
 
-class Cause(NamedTuple):
-    """One of the nine.
-
-    :param group: as the paper's table has them.
-    :param paper: how many false negatives and false positives it has there; `None` where it prints none.
-    """
-
-    name: str
-    group: str
-    paper: tuple[int | None, int]
-
-
-_MODEL, _ANNOTATION = "model", "annotation or preprocessing"
-CAUSES = (
-    # At most five letters, all of them capitals, with full stops or without.
-    Cause("Abbreviation", _MODEL, (65, 28)),
-    Cause("Ambiguity", _MODEL, (15, 7)),
-    Cause("Debatable", _MODEL, (7, 4)),
-    # Gold and system differ by articles at the beginning only.
-    Cause("Prefix", _MODEL, (10, 10)),
-    # Every word is a word of the language, in the notes or in our list.
-    Cause("Common language", _MODEL, (35, 9)),
-    Cause("Other reason", _MODEL, (275, 159)),
-    # False, and gold marks the same string so elsewhere, and nothing here.
-    Cause("Missing annotation", _ANNOTATION, (None, 33)),
-    # The gold span begins or ends with a blank, comma, colon or semicolon.
-    Cause("Annotation error", _ANNOTATION, (21, 18)),
-    # The gold span begins or ends within a token.
-    Cause("Tokenization error", _ANNOTATION, (41, 20)),
-)
-"""In the order of the paper's table; those with a remark are computed as it says."""
+_TABLE = dict(packaged_table("phistack.ensemble.papers", "causes.toml"))
+_ARTICLES = _TABLE.pop("articles")
+CAUSES = tuple(cause for of_group in _TABLE.values() for cause in of_group)
+"""The nine, in the order of the paper's table."""
 
 _TO_BE_JUDGED = "to be judged by a person"
 _COLUMNS = ("document", "wrong", "start", "end", "label", "cause")
 _ABBREVIATION = re.compile(r"(?:[^\W\d_]\.?){1,5}")
 _EDGES = " \t\r\n\u00a0,;:"
 _WORD = re.compile(r"[^\W\d_]+")
-_ARTICLES = {
-    "en": "the a an",
-    "nl": "de het een 't",
-    "es": "el la los las un una",
-    "sv": "den det de en ett",
-    "de": "der die das den dem des ein eine",
-    "fr": "le la les un une l'",
-}
 
 
 class WrongSpan(NamedTuple):
@@ -186,7 +152,7 @@ def judged(wrong: Sequence[WrongSpan], path: Path) -> list[WrongSpan]:
     """
     what = "the sheet of causes"
     by_key = {tuple(map(str, w[:5])): w for w in wrong}
-    known = {cause.name.casefold(): cause.name for cause in CAUSES}
+    known = {cause.casefold(): cause for cause in CAUSES}
     given: dict[tuple[str, ...], str] = {}
     for number, row in enumerate(read_sheet(path, what, _COLUMNS), 2):
         key = tuple(row[column] for column in _COLUMNS[:-1])
@@ -205,12 +171,12 @@ def causes_table(wrong: Sequence[WrongSpan]) -> Table:
     counts = Counter((w.cause or _TO_BE_JUDGED, w.side) for w in wrong)
     totals = Counter(w.side for w in wrong)
 
-    def row(name: str, paper: Sequence[int | None] = (None, None)) -> TableRow:
+    def row(name: str, paper: Mapping[str, int] | None = None) -> TableRow:
         figures = ((counts[name, side], totals[side]) for side in SIDES)
         ours = (cell for n, total in figures for cell in (str(n), f"{100 * n / max(total, 1):.1f} %"))
-        return (name, *ours, *("" if n is None else str(n) for n in paper))
+        return (name, *ours, *(str((paper or {}).get(side, "")) for side in SIDES))
 
-    sections = [[row(c.name, c.paper) for c in CAUSES if c.group == group] for group in (_MODEL, _ANNOTATION)]
+    sections = [[row(name, paper) for name, paper in of_group.items()] for of_group in _TABLE.values()]
     every = (strong("all"), str(totals["missed"]), "", str(totals["false"]), "", "469", "288")
     columns = ("cause", "missed", "part", "false", "part", "paper, missed", "paper, false")
     title = "Wrong spans by cause: of the model, then of annotation or preprocessing"

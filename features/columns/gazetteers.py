@@ -10,7 +10,7 @@ nothing. Case and accents are ignored: `Jose` matches `José`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -27,45 +27,15 @@ from phistack.features.letters import without_accents
 from phistack.features.registry import packaged_table
 from phistack.features.tokens import Tokeniser
 
-LOCALES: Mapping[str, tuple[str, ...]] = {
-    "da": ("da_DK",),
-    "de": ("de_DE", "de_AT", "de_CH"),
-    "en": ("en_US", "en_GB", "en_CA", "en_AU", "en_IE"),
-    "es": ("es_ES", "es_MX", "es_AR", "es_CL", "es_CO"),
-    "fi": ("fi_FI",),
-    "fr": ("fr_FR", "fr_BE", "fr_CA", "fr_CH"),
-    "it": ("it_IT",),
-    "nl": ("nl_NL", "nl_BE"),
-    "no": ("no_NO",),
-    "pt": ("pt_BR", "pt_PT"),
-    "sv": ("sv_SE",),
-}
+_SOURCES = packaged_table("phistack.features.columns", "gazetteers.toml")
+LOCALES: Mapping[str, Sequence[str]] = _SOURCES["locales"]
 """Language -> locales of Faker, whose lists are joined."""
 
-FAKER_TABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "first_name": ("person", ("first_names", "first_names_female", "first_names_male")),
-    "last_name": ("person", ("last_names", "last_names_female", "last_names_male")),
-    "city": ("address", ("cities", "city_names", "municipalities", "communes", "concelhos")),
-    "region": (
-        "address",
-        ("states", "regions", "provinces", "counties", "departments", "cantons", "estados", "distritos"),
-    ),
-    "occupation": ("job", ("jobs", "jobs_female", "jobs_male")),
-}
-"""Column -> Faker's provider, and its attributes; a locale has some of them."""
-
-GAZETTEER_COLUMNS = (*FAKER_TABLES, "country", "month", "weekday", "relative")
+GAZETTEER_COLUMNS = (*_SOURCES["faker"], "country", "month", "weekday", "relative")
 """The columns, in order."""
 
 _SHORTEST = 3
 _NOT_COUNTRIES = frozenset(("EU", "EZ", "UN", "QO", "XA", "XB", "ZZ"))
-_FUNCTION_WORDS = """
-and but for from has her him his not she that the they this was who with you con como del desde las los mas para por
-que sin sobre sus una uno aber auf aus bei das dem den der des die ein eine mit nach und von vor war zum het een met
-niet voor zijn att det ett for har inte med och som till var avec dans est les mais par pas pour sur une che della gli
-nel non per sono uma com dos nas nos sem
-"""
-"""Words too common to be an entry alone, without accents."""
 
 _BEGIN, _INSIDE = 1, 2
 _ALONE, _FIRST, _SECOND = 1, 2, 4
@@ -104,7 +74,7 @@ class Gazetteers:
     def of_language(cls, language: str) -> Gazetteers:
         """The lists of a language, as an ISO 639-1 code; empty for an unknown language."""
         locales = LOCALES.get(language, ())
-        names = {column: _from_faker(column, locales) for column in FAKER_TABLES}
+        names = {column: _from_faker(column, locales) for column in _SOURCES["faker"]}
         relatives = packaged_table("phistack.features.columns", "relatives.toml").get(language, "")
         found = names | _from_babel(language) | {"relative": str(relatives).split()}
         return cls({column: _entries(entries) for column, entries in found.items()})
@@ -148,7 +118,7 @@ def _folded(word: str) -> str:
 def _entries(names: Iterable[str]) -> frozenset[Entry]:
     """Names as token sequences, without those that are too short or too common."""
     tokenise = Tokeniser()
-    too_common = frozenset(_FUNCTION_WORDS.split())
+    too_common = frozenset(_SOURCES["function_words"].split())
     found: set[Entry] = set()
     for name in names:
         folded = without_accents(name.partition("(")[0].strip(" .").lower())
@@ -159,7 +129,7 @@ def _entries(names: Iterable[str]) -> frozenset[Entry]:
 
 
 def _from_faker(column: str, locales: Iterable[str]) -> Iterator[str]:
-    kind, attributes = FAKER_TABLES[column]
+    kind, *attributes = _SOURCES["faker"][column]
     for locale in locales:
         try:
             provider = import_module(f"faker.providers.{kind}.{locale}").Provider

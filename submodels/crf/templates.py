@@ -3,14 +3,11 @@
     (("word", 0),)                        the word itself
     (("word", -1), ("word", 0))           the previous word and the word
     (("key", 0), ("short_shape", 0))      the key before the colon with the word's shape
-    named_crosses("zhao2020")             those of an installed file, or of a user's file
+    named_crosses("zhao2020")             those of a file that ships or is installed, or of a user's file
 
 A template is a tuple of columns of the feature table, each with an offset from the token. Its values at one token make
 one attribute: `37:5120` is the template 37 with the values numbered 5120. Attributes are computed from ids, for a whole
 corpus at a time. A file has one template per line, as in `word[-1] & word[0]`; `#` begins a comment.
-
-The templates follow Liu 2017 (word n-grams, affixes, shapes, orthography, sentence information, section, dictionaries)
-and Zhao 2020 (stem, key, numbers, layout, repetition in the document).
 """
 
 from __future__ import annotations
@@ -28,72 +25,17 @@ from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
 from phistack.features.files import file_named, read_regular
-from phistack.features.registry import FileRegistry
+from phistack.features.registry import FileRegistry, packaged_text
 
 Cross = tuple[tuple[str, int], ...]
 
 AT = "@"
 """Separates a column from the offset of a word; no column has it in its name."""
 
-CROSSES = FileRegistry("crosses", "file of feature crosses", ".txt")
-"""Files by name; all are of installed packages."""
+CROSSES = FileRegistry("crosses", "file of feature crosses", ".txt", "phistack.submodels.crf:crosses")
+"""Files by name."""
 
 _READ = re.compile(r"([a-z]\w*)\[(-?\d{1,3})\]")
-
-_NEAR = (-2, -1, 0, 1, 2)
-_BESIDE = (-1, 0, 1)
-_PAIRS = ((-2, -1), (-1, 0), (0, 1), (1, 2))
-_TRIPLES = ((-2, -1, 0), (-1, 0, 1), (0, 1, 2))
-
-_WINDOWS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("word", _NEAR), ("lower", (-4, -3, *_NEAR, 3, 4)), ("stem", _NEAR), ("shape", _NEAR), ("short_shape", _NEAR),
-    ("number", _NEAR),
-    *((f"{affix}{n}", (0,)) for affix in ("prefix", "suffix") for n in (1, 2, 3, 4, 5, 8)),
-    ("prefix3", (-1, 1)), ("suffix3", (-1, 1)), ("suffix2", (-1, 1)),
-    ("key", (0,)), ("section", (0,)), ("key_in_document", _BESIDE),
-    ("line_start", (0,)), ("line_end", (0,)), ("line_position", (0,)), ("line_length", (0,)),
-    ("line_from_start", (0,)), ("line_from_end", (0,)), ("document_position", (0,)), ("space_before", (0, 1)),
-    ("sentence_length", (0,)), ("end_mark", (0,)), ("unmatched_bracket", (0,)), ("times_in_document", (0,)),
-    *((name, _BESIDE) for name in ("first_name", "last_name", "city", "region", "country", "month", "weekday")),
-    ("occupation", _BESIDE), ("relative", _BESIDE), ("piece_shape", (-2, -1, 0, 1, 2)),
-    ("pos", _NEAR), ("ner", _BESIDE),
-    *((name, _BESIDE) for name in ("brown4", "brown6", "brown10", "brown20", "vector_cluster")),
-)  # fmt: skip
-"""Columns read alone, and their offsets."""
-
-_RUNS: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
-    ("word", _PAIRS + _TRIPLES), ("lower", _PAIRS), ("stem", _PAIRS), ("shape", _PAIRS + _TRIPLES),
-    ("short_shape", _PAIRS + _TRIPLES), ("number", _PAIRS), ("pos", _PAIRS + _TRIPLES),
-)  # fmt: skip
-"""Columns read at several neighbouring tokens together."""
-
-_CROSSES: tuple[tuple[str, ...], ...] = (
-    ("key", "key_distance"), ("key", "key_distance", "shape"), ("key", "short_shape"), ("key", "word"),
-    ("key", "number"), ("key_in_document", "short_shape"), ("key_in_document", "key"),
-    ("section", "key_distance"), ("section", "shape"), ("section", "short_shape"), ("section", "word"),
-    ("line_from_start", "short_shape"), ("line_from_end", "short_shape"),
-    ("times_in_document", "short_shape"), ("length", "short_shape"), ("word", "pos"),
-    ("piece_shape", "place_in_piece"), ("piece_shape", "word"), ("piece_shape", "key"),
-    ("first_name", "short_shape"), ("last_name", "short_shape"), ("city", "key"),
-)  # fmt: skip
-"""Columns of one token read together."""
-
-_CONTEXTS: tuple[Cross, ...] = (
-    (("short_shape", -1), ("word", 0)), (("word", 0), ("short_shape", 1)),
-    (("piece_shape", 0), ("word", -1)), (("piece_shape", 0), ("word", 1)), (("piece_shape", 0), ("lower", -2)),
-    (("relative", 0), ("lower", -1)), (("relative", 0), ("lower", 1)),
-    (("key", 0), ("word", -1)), (("key", 0), ("word", 1)),
-    (("key", 0), ("short_shape", -1), ("short_shape", 0), ("short_shape", 1)),
-)  # fmt: skip
-"""Different columns of neighbouring tokens read together."""
-
-TEMPLATES: tuple[Cross, ...] = (
-    *(((name, offset),) for name, offsets in _WINDOWS for offset in offsets),
-    *(tuple((name, offset) for offset in run) for name, runs in _RUNS for run in runs),
-    *(tuple((name, 0) for name in names) for names in _CROSSES),
-    *_CONTEXTS,
-)
-"""The default templates."""
 
 
 def named_crosses(name: str) -> tuple[Cross, ...]:
@@ -122,6 +64,10 @@ def read_crosses(text: str) -> tuple[Cross, ...]:
     if not found:
         raise SettingsError("it holds no feature cross")
     return tuple(found)
+
+
+TEMPLATES = read_crosses(packaged_text("phistack.submodels.crf", "crosses/default.txt"))
+"""The default templates."""
 
 
 def usable(templates: Iterable[Cross], columns: Collection[str]) -> tuple[Cross, ...]:

@@ -31,7 +31,7 @@ def causes(*notes: tuple[str, Marked, Marked]) -> list[tuple[str, str, str]]:
 
 
 def test_the_nine_causes_are_those_of_the_paper() -> None:
-    assert [cause.name for cause in CAUSES] == [
+    assert [*CAUSES] == [
         *("Abbreviation", "Ambiguity", "Debatable", "Prefix", "Common language", "Other reason"),
         *("Missing annotation", "Annotation error", "Tokenization error"),
     ]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -20,6 +19,7 @@ from phistack.ensemble.papers.deduce.lists import KINDS_OF_INSTITUTIONS, KNOWN_I
 from phistack.ensemble.papers.deduce.names import NAME, Found, NameRules
 from phistack.ensemble.papers.rule_submodel import Mark, RuleSubmodel, first_of_overlapping
 from phistack.features.columns.table import FeatureSpace, FeatureTable
+from phistack.features.registry import packaged_text
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import write_json
 from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, parse_patterns
@@ -128,8 +128,7 @@ class DeduceSubmodel(RuleSubmodel):
 
     def shipped(self) -> list[Pattern]:
         """Those of the method."""
-        text = (resources.files("phistack.ensemble.papers.deduce") / "patterns.toml").read_text(encoding="utf-8")
-        return parse_patterns(text, shipped=True)
+        return parse_patterns(packaged_text("phistack.ensemble.papers.deduce", "patterns.toml"), shipped=True)
 
     def types(self) -> tuple[str, ...]:
         """The types of NUT that there are rules for."""
