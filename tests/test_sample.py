@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from phistack.ensemble.batch.sampling import draw, draw_patients
 from phistack.ensemble.evaluation.bounds import units_for_mean
 from phistack.ensemble.synthesis import synthesize
@@ -58,15 +60,45 @@ def test_notes_to_annotate_are_all_notes_of_patients_drawn_at_random(phistack: P
         (("--to", tmp_path / "x", "--max-leak", 0.01), "patients to draw from, and 308 are needed"),
         (("--to", tmp_path / "x", "--notes", 61), "there are 60 notes to draw from, and 61 are needed"),
         (("--max-leak", 0.01), "name a folder for them with --to"),
+        (("--stratify", "x"), "--stratify is for notes to annotate"),
+        (("--to", tmp_path / "x", "--stratify", "/"), "the pattern of --stratify is found in none of the 60 names"),
         (("--to", tmp_path / "ten"), "is already there"),
     ):
         status, _, error = phistack("sample", tmp_path / "notes", *option)
         assert status == 1 and reported in error and not (tmp_path / "x").exists()
 
 
-def test_every_patient_has_the_same_chance_to_be_drawn() -> None:
+@pytest.mark.parametrize("strata", ["", "aabbb"])
+def test_every_patient_has_the_same_chance_to_be_drawn(strata: str) -> None:
     documents = [Document(f"{patient}-{n}", "Well.") for patient in range(5) for n in range(patient + 1)]
     documents = [replace(document, group=document.id.partition("-")[0]) for document in documents]
-    drawn = Counter(d.group for seed in range(300) for d in draw_patients(documents, patients=2, seed=seed))
+    of_notes = [strata[int(document.group)] for document in documents] if strata else ()
+    draws = (draw_patients(documents, patients=2, strata=of_notes, seed=seed) for seed in range(300))
+    drawn = Counter(document.group for notes in draws for document in notes)
     chances = [drawn[str(patient)] / (patient + 1) / 300 for patient in range(5)]
     assert all(0.3 < chance < 0.5 for chance in chances)
+
+
+def test_each_stratum_has_its_share_by_a_column_or_by_the_names_of_files(phistack: Phistack, tmp_path: Path) -> None:
+    wards = {f"p{n:02d}": "eye" if n < 10 else "ear" for n in range(40)}
+    header = ["id,group,text,ward"]
+    rows = [f"{ward}-{patient}-{n},{patient},Well.,{ward}" for patient, ward in wards.items() for n in (1, 2)]
+    (tmp_path / "notes.csv").write_text("\n".join(header + rows))
+    command = ("sample", tmp_path / "notes.csv", "--notes", 24, "--stratify", "ward")
+    for seed in range(3):
+        drawn = tmp_path / f"{seed}.jsonl"
+        status, said, error = phistack(*command, "--seed", seed, "--to", drawn)
+        assert status == 0, error
+        assert "12 of the 40 patients, drawn at random, of each of 2 strata its share" in said
+        of_ward = Counter(wards[patient] for patient in {d.group for d in read_corpus(drawn).documents})
+        assert of_ward == {"eye": 3, "ear": 9}
+    wrong = phistack(*command[:-1], "wards", "--to", tmp_path / "x")
+    assert wrong[0] == 1 and "has no column wards (did you mean ward?)" in wrong[2] and "--stratify" in wrong[2]
+    for row in rows:
+        folder = tmp_path / "notes" / row.rpartition(",")[2]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"1{row[5:7]}-0{row[8]}.txt").write_text("Well.")
+    by_folder = ("sample", tmp_path / "notes", "--notes", 24, "--stratify", "^.*/", "--to", tmp_path / "folder")
+    assert phistack(*by_folder)[0] == 0
+    of_ward = Counter(document.id[:3] for document in read_corpus(tmp_path / "folder").documents)
+    assert of_ward == {"eye": 6, "ear": 18}

@@ -2,13 +2,15 @@
 
 drawn = draw(Path("clean"), 50, seed=0)                    Drawn(notes=1234, sample=("17", ...))
 draw_patients(corpus.documents, patients=308, seed=0)      all notes of so many patients
+draw_patients(documents, notes=200, strata=wards)          of each ward its share
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -39,25 +41,46 @@ def draw(target: Path, size: int, seed: int = 0) -> Drawn:
 
 
 def draw_patients(
-    documents: Sequence[Document], *, patients: int | None = None, notes: int | None = None, seed: int = 0
+    documents: Sequence[Document],
+    *,
+    patients: int | None = None,
+    notes: int | None = None,
+    strata: Sequence[str] = (),
+    seed: int = 0,
 ) -> list[Document]:
     """Draw patients at random, each with the same chance, with all their notes and without any spans.
 
     :param patients: how many; or as many as have `notes` notes together.
+    :param strata: that of each note, if the patients of each stratum are to have their share. A patient is of the
+        stratum that most of the notes are of.
     :raises CorpusError: if there are not so many.
     """
     by_patient: dict[str, list[Document]] = {}
-    for document in documents:
+    of_patient: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for document, stratum in zip(documents, strata or [""] * len(documents), strict=True):
         by_patient.setdefault(document.group, []).append(document)
+        of_patient[document.group][stratum] += 1
     there = len(by_patient) if patients else len(documents)
     if (wanted := patients or notes or 0) > there:
         what = "patients" if patients else "notes"
         raise CorpusError(f"there are {there:,} {what} to draw from, and {wanted:,} are needed; give a larger corpus")
     names = list(by_patient)
-    random.Random(seed).shuffle(names)
+    rng = random.Random(seed)
+    rng.shuffle(names)
+    names = _in_turn({name: of_patient[name].most_common(1)[0][0] for name in names}, rng)
     counts = accumulate(1 if patients else len(by_patient[name]) for name in names)
     chosen = {*names[: 1 + sum(count < wanted for count in counts)]}
     return [document.with_spans(()) for document in documents if document.group in chosen]
+
+
+def _in_turn(strata: Mapping[str, str], rng: random.Random) -> list[str]:
+    """Names in an order of which each beginning has of each stratum its share, by systematic draws (Madow 1949)."""
+    sizes, before = Counter(strata.values()), {stratum: rng.random() for stratum in dict.fromkeys(strata.values())}
+    turns = {}
+    for name, stratum in strata.items():
+        turns[name] = before[stratum] / sizes[stratum]
+        before[stratum] += 1
+    return sorted(turns, key=turns.__getitem__)
 
 
 def _notes(target: Path) -> Iterator[tuple[str, str]]:

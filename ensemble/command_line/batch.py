@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,10 @@ from phistack.features.errors import SettingsError, no_such
 from phistack.features.files import file_named, read_toml
 from phistack.features.shown import explained, shown_id
 from phistack.features.writing import new_file, refuse_taken
+
+if TYPE_CHECKING:
+    from phistack.features.documents import Corpus
+    from phistack.features.formats import Reader
 
 _TABLES = {"columns": "column", "strategies": "strategy", "substitutes": "substitute"}
 """Table of the file -> the option NAME=VALUE that each of its entries is."""
@@ -223,14 +227,23 @@ def sample(
         float | None, option("With --to: draw the patients that this bound takes if nothing is left.", min=0.0001)
     ] = None,
     confidence: options.ConfidenceOption = 0.95,
+    stratify: Annotated[
+        str,
+        option(
+            "With --to: draw of each ward, hospital or kind of note its share, by a column of a table, or for other "
+            "formats by what this regular expression finds in the names of the notes.",
+            metavar="COLUMN|PATTERN",
+        ),
+    ] = "",
     reading: ReadingOptions,
 ) -> None:
     """Draw notes of a run to read, or notes to annotate for a certificate, and say what that shows."""
     if to is not None:
-        _draw_to_annotate(out, to, notes, seed, max_leak, confidence, reading)
+        _draw_to_annotate(out, to, notes, seed, max_leak, confidence, stratify, reading)
         return
-    if max_leak is not None:
-        raise SettingsError("--max-leak is for notes to annotate; name a folder for them with --to")
+    for name, given in (("--max-leak", max_leak), ("--stratify", stratify)):
+        if given:
+            raise SettingsError(f"{name} is for notes to annotate; name a folder for them with --to")
     from phistack.ensemble.batch.sampling import draw
     from phistack.ensemble.evaluation.bounds import CONFIDENCE, binomial_upper
     from phistack.ensemble.evaluation.tables import percent
@@ -253,7 +266,14 @@ def sample(
 
 
 def _draw_to_annotate(
-    source: Path, to: Path, notes: int, seed: int, max_leak: float | None, confidence: float, reading: ReadingOptions
+    source: Path,
+    to: Path,
+    notes: int,
+    seed: int,
+    max_leak: float | None,
+    confidence: float,
+    stratify: str,
+    reading: ReadingOptions,
 ) -> None:
     from phistack.ensemble.batch.sampling import draw_patients
     from phistack.ensemble.evaluation.bounds import betting_upper, units_for_mean
@@ -262,19 +282,35 @@ def _draw_to_annotate(
     from phistack.features.formats import write_corpus
 
     refuse_taken(to)
-    there = reading.reader.read(source, accept_unknown_labels=True)
+    there, strata = _stratified(source, stratify, reading.reader)
     wanted = {"patients": units_for_mean(max_leak, confidence)} if max_leak else {"notes": notes}
-    drawn = draw_patients(there.documents, **wanted, seed=seed)
+    drawn = draw_patients(there.documents, **wanted, strata=strata, seed=seed)
     in_file = to.suffix == ".jsonl"
-    if not in_file and any(document.group != patient_of(document.id) for document in drawn):
+    if not in_file and any(document.group != patient_of(document.id.rpartition("/")[2]) for document in drawn):
         raise SettingsError(
             "a folder cannot keep the patient of each note, as the ids do not name patients; give --to a .jsonl file"
         )
     write_corpus(replace(there, documents=tuple(drawn)), to, format="jsonl" if in_file else "brat")
     n, n_all = (len({document.group for document in documents}) for documents in (drawn, there.documents))
     best = betting_upper([0.0] * n, confidence)
+    shares = f", of each of {len({*strata})} strata its share" if strata else ""
     say(
-        f"{to} has all {len(drawn):,} notes of {n:,} of the {n_all:,} patients, drawn at random. Annotate them, and "
-        f"certify an engine on them. If it leaves nothing there, at most {percent(best)} % of a patient's identifiers "
-        f"are left on average, with {confidence:.0%} confidence; if it leaves any, the bound takes more patients."
+        f"{to} has all {len(drawn):,} notes of {n:,} of the {n_all:,} patients, drawn at random{shares}. Annotate "
+        f"them, and certify an engine on them. If it leaves nothing there, at most {percent(best)} % of a patient's "
+        f"identifiers are left on average, with {confidence:.0%} confidence; if it leaves any, the bound takes more "
+        "patients."
     )
+
+
+def _stratified(source: Path, stratify: str, reader: Reader) -> tuple[Corpus, list[str]]:
+    """The notes, and the stratum of each by a column or by their names; none if none are asked for."""
+    from phistack.ensemble.stacking.folds import groups_in_names
+    from phistack.features.formats.recognise import format_named
+
+    is_table = bool(stratify) and format_named(reader.format_of(source)).table is not None
+    columns = replace(reader.columns, unit=stratify if is_table else None)
+    notes = replace(reader, columns=columns).read(source, accept_unknown_labels=True)
+    if is_table:
+        return notes, [document.fold_group for document in notes.documents]
+    in_names = groups_in_names(notes.documents, stratify, "the pattern of --stratify", "--stratify") if stratify else ()
+    return notes, [name or "" for name in in_names]

@@ -21,7 +21,7 @@ from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.limited_regex import LimitedRegex
 
 GROUP_BY = "the pattern group_by (--group-by)"
-"""The name of the expression in messages."""
+"""The name of the expression of `grouped_by` in messages."""
 
 _LOG = logging.getLogger("phistack")
 
@@ -38,24 +38,35 @@ def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
     """
     if not pattern or all(document.fold_group for document in corpus.documents):
         return corpus
-    expression = LimitedRegex(pattern, "", GROUP_BY)
-    expression.try_out()
-    found = [expression.search(document.id) for document in corpus.documents]
-    n_found = sum(match is not None for match in found)
-    if not n_found:
-        raise SettingsError(
-            f"the pattern of --group-by is found in none of the {len(corpus)} names of notes; give one that says "
-            "which notes belong together"
-        )
-    if n_found < len(corpus):
-        _LOG.warning("the pattern of --group-by is not found in %d of %d names", len(corpus) - n_found, len(corpus))
     joined: dict[str, str] = {}
-    for document, match in zip(corpus.documents, found, strict=True):
-        if match is not None:
-            name = "/".join(part or "" for part in match.groups()) or match[0]
+    for document, name in zip(corpus.documents, groups_in_names(corpus.documents, pattern), strict=True):
+        if name is not None:
             joined[_root(joined, f"patient {document.group}")] = _root(joined, f"group {name}")
     documents = (replace(d, fold_group=_root(joined, f"patient {d.group}")) for d in corpus.documents)
     return replace(corpus, documents=tuple(documents))
+
+
+def groups_in_names(
+    documents: Sequence[Document], pattern: str, named: str = GROUP_BY, option: str = "--group-by"
+) -> list[str | None]:
+    """What a pattern finds in the name of each note, as `grouped_by` says, or None; raises what that raises.
+
+    :param named: the pattern in messages, and the option that it is given by.
+    """
+    expression = LimitedRegex(pattern, "", named)
+    expression.try_out()
+    matches = [expression.search(document.id) for document in documents]
+    n_found = sum(match is not None for match in matches)
+    if not n_found:
+        raise SettingsError(
+            f"the pattern of {option} is found in none of the {len(documents)} names of notes; give one that says "
+            "which notes belong together"
+        )
+    if n_found < len(documents):
+        _LOG.warning(
+            "the pattern of %s is not found in %d of %d names", option, len(documents) - n_found, len(documents)
+        )
+    return [m and ("/".join(part or "" for part in m.groups()) or m[0]) for m in matches]
 
 
 def _root(joined: Mapping[str, str], name: str) -> str:

@@ -274,7 +274,8 @@ def read_table(kind: type[Table], file: NoteFile) -> Notes:
     names, n_notes = dict.fromkeys(table.names() if table.has_header else ()), 0
     if table.has_header:
         columns.check(file.name, table.names())
-    for record in table.records((columns.id, columns.text, columns.patient, SPANS)):
+    wanted = (columns.id, columns.text, columns.patient, columns.unit, SPANS)
+    for record in table.records([name for name in wanted if name]):
         place = f"{file.name}, {record.place}"
         if record.problem:
             is_encoding = record.problem.lower().startswith("not utf-8")

@@ -147,12 +147,14 @@ class ColumnNames:
     :param text: the note.
     :param patient: whose note it is; if a record has nothing in it, or a table lacks the column of the usual name, the
         patient is read from the id.
+    :param unit: the larger unit of a note, kept as its `fold_group`, if there is a column.
     :raises SettingsError: if two of them are the same.
     """
 
     id: str = "id"
     text: str = "text"
     patient: str = PATIENT_COLUMN
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         refuse_shared(self.text, self.id, self.patient)
@@ -166,6 +168,8 @@ class ColumnNames:
         self.check_record(place, header)
         if self.patient in header or self.patient != PATIENT_COLUMN:
             refuse_not_once(place, self.patient, header, "--patient-column")
+        if self.unit:
+            refuse_not_once(place, self.unit, header, "--stratify")
 
     def check_record(self, place: str, header: Sequence[str]) -> None:
         """Refuse a record without id or text; :raises CorpusError: naming column and option."""
@@ -179,7 +183,7 @@ class ColumnNames:
         :param n_notes: how many notes have these columns.
         """
         n_notes = 0 if self.patient in header else n_notes
-        others = [name for name in header if name not in (self.id, self.text, self.patient, SPANS)]
+        others = [name for name in header if name not in (self.id, self.text, self.patient, self.unit, SPANS)]
         names = [name if _COLUMN_NAME.fullmatch(name) else "one of another kind" for name in others]
         no_patient = f"notes without a column {self.patient}, so that the patient is read from the id"
         return +Counter({f"columns left out, {', '.join(names)}": len(others), no_patient: n_notes})
@@ -255,7 +259,9 @@ def read_record(place: str, record: Mapping[str, Any], columns: ColumnNames, *, 
     if not isinstance(text, str):
         raise CorpusError(f"{place}: {columns.text} is missing or is not a string")
     spans = _spans_in(place, record.get(SPANS)) if annotated else []
-    return Document(document_id, text, tuple(_read_span(place, document_id, text, span) for span in spans), patient)
+    found = tuple(_read_span(place, document_id, text, span) for span in spans)
+    unit = one_name(record.get(columns.unit)) if columns.unit else ""
+    return Document(document_id, text, found, patient, unit)
 
 
 def _spans_in(place: str, cell: Any) -> list[dict[str, Any]]:
