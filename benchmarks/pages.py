@@ -9,6 +9,7 @@ The browser is Chromium as the system installs it (Debian: `apt-get install chro
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -43,11 +44,15 @@ PAGES = {
     "errors": "errors.html",
     "summary": "clean.csv.run/summary.html",
     "summary-without-findings": "plain-clean.run/summary.html",
+    "summary-attacked": "named-clean.jsonl.run/summary.html",
+    "attack": "named-clean.jsonl.run/attack.html",
     "reader-test": "test/records.html",
     "tables": "tables/index.html",
 }
 """Name of the picture -> the page, under the folder in which it is made."""
 WIDE, NARROW = 1200, 400
+PASSED = "Whitfield"
+"""A name that stays in the output of the run that is attacked."""
 _QUICK = """folds = 2
 [features]
 pos = ""
@@ -85,6 +90,10 @@ def make_pages(folder: Path, *, n_documents: int = 24) -> Mapping[str, Path]:
     _run("deidentify", folder / "notes.csv", folder / "clean.csv", *options, "--known", folder / "roster.csv", status=3)
     _write_plain_notes(folder / "plain")
     _run("deidentify", folder / "plain", folder / "plain-clean")
+    _write_named_notes(folder)
+    hidden = ("--policy", "surrogate", "--key-file", folder / "key", "--never", folder / "never.txt")
+    _run("deidentify", folder / "named.jsonl", folder / "named-clean.jsonl", "--column", "id=keep", *hidden)
+    _run("attack", folder / "named-clean.jsonl")
     return {name: folder / path for name, path in PAGES.items()}
 
 
@@ -116,6 +125,17 @@ def _write_plain_notes(folder: Path) -> None:
     for number in (1, 2):
         text = f"Seen on 0{number}/12/2019 for a cough. Lungs are clear; no fever. Plan: fluids and rest at home."
         (folder / f"10{number}.txt").write_text(text + "\n", encoding="utf-8")
+
+
+def _write_named_notes(folder: Path) -> None:
+    """Notes for an attack, with a name that a list lets pass."""
+    surnames = ("Walker", "Turner", "Cooper", "Hughes", "Bailey", PASSED, "Foster", "Graham")
+    texts = (f"Ann {name} was seen by Dr. {name} today.\nSigned, Dr. {name}, M.D.\n" for name in 3 * surnames)
+    lines = (json.dumps({"id": f"1{n:02d}-01", "text": text}) for n, text in enumerate(texts))
+    (folder / "named.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "never.txt").write_text(PASSED, encoding="utf-8")
+    (folder / "key").write_text("8f3a5c1e9b7d2f4068acbd13579e2460", encoding="utf-8")
+    (folder / "key").chmod(0o600)
 
 
 @contextmanager
@@ -167,7 +187,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         for name, path in make_pages(Path(folder), n_documents=100).items():
-            if name == "summary-without-findings":
+            if name.startswith(("summary-", "attack")):
                 continue
             page = chromium.new_page(viewport={"width": 1000, "height": 900}, color_scheme="light")
             page.goto(path.as_uri())

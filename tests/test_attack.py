@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from benchmarks.function_engine import FunctionEngine
 from phistack.ensemble.batch import RunSettings, deidentify
 from phistack.ensemble.batch.attack import attack
-from phistack.ensemble.batch.reports.shown_attack import write_attack
+from phistack.ensemble.batch.reports.shown_attack import statements, write_attack
+from phistack.ensemble.batch.reports.shown_summary import untried
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.stacking.candidates import Decision
 from tests import batch_engines as engines
@@ -67,11 +69,39 @@ def test_the_command_writes_a_list_and_a_page_without_text_unless_asked(
     deidentify(run)
     status, said, _ = phistack("attack", run.target)
     listed, page = ((run.reports / name).read_text() for name in ("attack.tsv", "attack.html"))
-    assert status == 0 and "They mark 2 places that the run did not replace" in said
+    assert status == 0 and "The attacker's models mark 2 places that the run did not replace" in said
     assert listed.splitlines()[0].split("\t") == ["note", "start", "end", "label", "likely", "marked by"]
     assert listed.splitlines()[1].startswith("102-02\t") and "mark 2 places" in page
     assert not any(MISSED in written for written in (said, listed, page))
     assert phistack("audit", run.target)[0] == 0, "the run is as it was"
+
+
+def test_the_page_of_the_run_has_what_was_found_and_the_log_covers_all_else(
+    run: RunSettings, phistack: Callable[..., Any]
+) -> None:
+    page = run.reports / "summary.html"
+    assert untried(deidentify(run), run.target) != []
+    before = page.read_text()
+    assert "Not tried yet: search the output" in before
+    found = attack(run.target)
+    for _ in range(2):
+        write_attack(run.target, found)
+        after = page.read_text()
+        assert "Not tried yet" not in after and '<a href="attack.html">' in after
+        assert all(after.count(escape(statement)) == 1 for statement in statements(found))
+        assert deidentify(run).notes == 32 and phistack("audit", run.target)[0] == 0
+    for forged in (after.replace("</li>\n</ul>", "</li>\n<b>Safe.</b></ul>"), after.replace("32 notes;", "33 notes;")):
+        assert forged != after
+        page.write_text(forged)
+        assert "summary.html differs from the one that the run wrote" in phistack("audit", run.target)[2]
+
+
+def test_a_run_without_surrogates_or_of_few_notes_names_no_attack(run: RunSettings) -> None:
+    with_tags = deidentify(replace(run, policy=Policy.named("tag"), target=run.target.with_name("tags.jsonl")))
+    run.source.write_text("\n".join(run.source.read_text().splitlines()[:19]))
+    of_few = deidentify(run)
+    assert untried(with_tags, run.target) == untried(of_few, run.target) == []
+    assert "attacker finds" not in (run.reports / "summary.html").read_text()
 
 
 def test_what_cannot_be_attacked_is_refused_in_a_sentence(run: RunSettings, phistack: Callable[..., Any]) -> None:

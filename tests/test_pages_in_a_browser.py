@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.pages import CHROMIUM, NARROW, PAGES, WIDE, browser, make_pages
+from benchmarks.pages import CHROMIUM, NARROW, PAGES, PASSED, WIDE, browser, make_pages
 from phistack.ensemble.tasks import demo
 from tests.opened_pages import OpenedPage
 
@@ -21,6 +21,9 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; on Debian, apt-get install chromium"),
 ]
 SYSTEMS = ("regex", "crf")
+UNCERTIFIED = (
+    "No certificate says how much is left at most; with annotated notes that no engine saw, phistack certify makes one."
+)
 VIEWS = list(product((WIDE, NARROW), ("light", "dark")))
 
 
@@ -131,16 +134,20 @@ def test_the_summary_of_a_run_says_what_happened_in_sentences(chromium: Any, pag
     summary = json.loads(pages["summary"].with_name("summary.json").read_text(encoding="utf-8"))
     opened = Opened(chromium, pages["summary"])
     replaced = sum(summary["PHI by strategy"].values())
-    said = opened.page.locator("main > ul li").all_inner_texts()
-    assert said[:4] == [
-        f"On {summary['begun on']}, {replaced} identifiers replaced in 6 notes.",
+    verdict = opened.page.locator(".verdict.bad").inner_text()
+    assert re.fullmatch(
+        rf"On {summary['begun on']}, {replaced} identifiers replaced in 6 notes; "
+        r"\d+ identifiers? may still be in the output, \d+ of them in the column ward\.",
+        verdict,
+    )
+    assert _said(opened) == [
         "3 columns kept as they are: id, patient, ward.",
         "1 passage in a language that no engine reads was replaced whole: Russian.",
         f"Engine english: {summary['engines']['english']}.",
+        UNCERTIFIED,
+        *opened.page.locator(".said li.bad").all_inner_texts(),
     ]
-    bad = opened.page.locator("main > ul li.bad").all_inner_texts()
-    assert said[4:] == bad and bad[0].startswith("1 note held back: id is missing or not a valid id; fill it in")
-    assert re.fullmatch(r"\d+ identifiers? may still be in the output, \d+ of them in the column ward\.", bad[1])
+    assert "1 note held back: id is missing or not a valid id; fill it in" in opened.text()
     tables = dict(zip(opened.page.locator("section h2").all_inner_texts(), range(20), strict=False))
     assert "Surrogates equal to another identifier" not in tables
     labels = {row[0]: int(row[1]) for row in opened.cells(f"section >> nth={tables['PHI by label']} >> table")}
@@ -154,13 +161,40 @@ def test_a_run_without_findings_says_so(chromium: Any, pages: Mapping[str, Path]
     summary = json.loads(pages["summary-without-findings"].with_name("summary.json").read_text(encoding="utf-8"))
     [engine] = summary["notes by engine"]
     opened = Opened(chromium, pages["summary-without-findings"])
-    assert opened.page.locator("main > ul li").all_inner_texts() == [
-        f"On {summary['begun on']}, 2 identifiers replaced in 2 notes.",
+    verdict = f"On {summary['begun on']}, 2 identifiers replaced in 2 notes; the checks found no others."
+    assert opened.page.locator(".verdict:not(.bad)").all_inner_texts() == [verdict]
+    assert _said(opened) == [
         "2 file names kept as they are.",
         f"Engine {engine}: {summary['engines'][engine]}.",
-        "The checks found no others.",
+        UNCERTIFIED,
     ]
     assert opened.page.locator("section h2").all_inner_texts() == ["PHI by label", "PHI by strategy"]
+
+
+def test_what_an_attack_found_is_on_its_page_and_on_that_of_the_run(chromium: Any, pages: Mapping[str, Path]) -> None:
+    opened = Opened(chromium, pages["attack"])
+    said = opened.page.locator("main > ul li").all_inner_texts()
+    assert re.match(r"The attacker's models mark \d+ places that the run did not replace: read these first", said[0])
+    listed = pages["attack"].with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
+    assert opened.cells("table") == [line.split("\t") for line in listed] and PASSED not in opened.text()
+    opened.page.get_by_role("link").click()
+    assert opened.page.url == pages["summary-attacked"].as_uri()
+    assert opened.page.locator("#attack li").all_inner_texts() == [*said, "The places, the surest first"]
+    opened.page.get_by_role("link").click()
+    assert opened.page.url == pages["attack"].as_uri()
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("summary")])
+def test_the_summary_of_a_run_is_printed_on_two_pages_at_most(
+    chromium: Any, pages: Mapping[str, Path], name: str
+) -> None:
+    printed = OpenedPage(chromium, pages[name].as_uri()).page.pdf(format="A4")
+    assert 1 <= len(re.findall(rb"/Type */Page\b", printed)) <= 2
+
+
+def _said(opened: Opened) -> list[str]:
+    """The sentences of the page of a run, but for the verdict and the steps."""
+    return [str(text) for text in opened.page.locator(".said ul li").all_inner_texts()]
 
 
 def test_the_wrong_decisions_are_shown_as_they_are_counted(chromium: Any, pages: Mapping[str, Path]) -> None:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Self
 
 from phistack.ensemble.batch.reports.audit import audit_run, opened_output
 from phistack.ensemble.batch.reports.report import REPLACED
+from phistack.ensemble.batch.reports.summary import FEWEST_TO_ATTACK
 from phistack.ensemble.batch.workers.record import likely_by_form
 from phistack.ensemble.deidentification.dates.parsing import order_shown_by
 from phistack.ensemble.deidentification.dates.recovery import Clue, clues, possible_shifts
@@ -45,7 +46,7 @@ ATTACKERS = ("regex", "tbed", "crf")
 """The submodels of the attacker."""
 MANY = 2
 """What so many of them mark, the attacker's model marks."""
-FEWEST_NOTES, FEWEST_PATIENTS = 20, 4
+FEWEST_PATIENTS = 4
 MOST_LEARNED = 1_000
 """From so many notes of each half the attacker learns at most."""
 
@@ -135,12 +136,12 @@ def attack(target: Path, *, jobs: int = 1) -> Attack:
     """
     outcomes, passed_over = [], {}
     for (language, label_set), texts in _released(target).items():
-        if len(texts) < FEWEST_NOTES or len({text.document.group for text in texts}) < FEWEST_PATIENTS:
+        if len(texts) < FEWEST_TO_ATTACK or len({text.document.group for text in texts}) < FEWEST_PATIENTS:
             passed_over[language] = len(texts)
         else:
             outcomes.append(_attacked(texts, language, label_set, jobs))
     if not outcomes:
-        least = f"{FEWEST_NOTES} of {FEWEST_PATIENTS} patients"
+        least = f"{FEWEST_TO_ATTACK} of {FEWEST_PATIENTS} patients"
         raise CorpusError(f"{target} has too few notes to attack: no language has {least}; give more notes")
     sums: dict[str, Any] = {name: sum(getattr(one, name) for one in outcomes) for name in _COUNTS}
     sums["shifts"] = sum((one.shifts for one in outcomes), Counter())

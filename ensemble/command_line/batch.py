@@ -140,7 +140,7 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
-    from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps
+    from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps, untried
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
     from phistack.ensemble.bundles.certificate import certificate_for
 
@@ -174,7 +174,7 @@ def deidentify(
     for difference in drifted(summary):
         print(f"phistack: warning: {difference}", file=sys.stderr)
     say(done(summary, out))
-    for step in next_steps(summary, out):
+    for step in (*next_steps(summary, out), *untried(summary, out)):
         say(f"next: {step}")
     for reason in held_back(summary):
         print(f"phistack: {reason}", file=sys.stderr)

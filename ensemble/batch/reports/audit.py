@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, TypedDict
 
 from phistack.ensemble.batch.columns import KEEP, Columns
-from phistack.ensemble.batch.reports.summary import read_summary
+from phistack.ensemble.batch.reports.summary import PAGE, read_summary
 from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
 from phistack.ensemble.batch.settings import key_from
 from phistack.features.errors import CorpusError, SettingsError
@@ -42,6 +43,9 @@ _SUMS = {
 _NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
 _NOT_IN_LOG = ("audit log ends with", "this start")
 """What the summary holds and the log cannot: the hash of the log's own end, and the times of the last start."""
+
+ATTACKED = re.compile(rb'(?<=<ul id="attack">\n)(?:<li>(?:[^<]|<a href="attack\.html">|</a>)*</li>\n)*(?=</ul>)')
+"""The items of the summary's page that `phistack attack` writes after the log was sealed."""
 
 _LONGEST_LINE = 2**20
 _OTHER_OUTPUT = "the output differs from the one that the run wrote"
@@ -217,7 +221,7 @@ def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
     """The reports that differ from those of the last line; logs of earlier versions name none."""
     reported: Mapping[str, str] = last.get("reports", {})
     there = {name for name in reported if (folder / name).is_file()}
-    changed = [name for name in reported if name not in there or output_digest(folder / name) != reported[name]]
+    changed = [name for name in reported if name not in there or report_digest(folder / name) != reported[name]]
     return [_OTHER_REPORT.format(folder / name) for name in changed]
 
 
@@ -244,6 +248,13 @@ def output_digest(path: Path) -> str:
             named = os.fsencode(found.relative_to(path))
             digest.update(len(named).to_bytes(8, "big") + named + bytes.fromhex(output_digest(found)))
     return digest.hexdigest()
+
+
+def report_digest(path: Path) -> str:
+    """SHA-256 of a report; of the summary's page without what an attack found."""
+    if path.name != PAGE:
+        return output_digest(path)
+    return hashlib.sha256(ATTACKED.sub(b"", path.read_bytes(), count=1)).hexdigest()
 
 
 def _gather(reported: dict[str, Any], facts: Mapping[str, Any]) -> None:

@@ -24,10 +24,10 @@ from typing import Any
 import msgspec
 
 from phistack.ensemble.batch.journal import GO_ON
-from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest, summary_digest
+from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest, report_digest, summary_digest
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
-from phistack.ensemble.batch.reports.summary import KEYS, SUMMARY, Start, Summary
+from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, Start, Summary
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
@@ -38,7 +38,6 @@ from phistack.ensemble.evaluation.drift import NoteFacts, Summaries, differences
 from phistack.features.writing import refused_by_disk, write_json
 
 QUARANTINE, REVIEW, REPLACED = "quarantine.jsonl", "review.tsv", "replaced.jsonl"
-PAGE = "summary.html"
 PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that holds what was not read as notes, with the number of files."""
 
@@ -95,7 +94,7 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         reported = summary.to_dict()
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
-        reports = {name: output_digest(folder / name) for name in (QUARANTINE, REVIEW, REPLACED, PAGE)}
+        reports = {name: report_digest(folder / name) for name in (QUARANTINE, REVIEW, REPLACED, PAGE)}
         found = {KEYS[name]: reported[KEYS[name]] for name in _REPEATED}
         whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **found}
         end = audit.end(whole)

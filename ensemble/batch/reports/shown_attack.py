@@ -1,17 +1,20 @@
-"""An attack on a run in words: `attack.tsv` and `attack.html` beside the summary of the run.
+"""An attack on a run in words: `attack.tsv` and `attack.html` beside the summary of the run, and in its page.
 
 statements(found)                          what a privacy officer needs to know, in sentences
-write_attack(Path("clean"), found)         both files in clean.run; without the text of the places unless asked for
+write_attack(Path("clean"), found)         all three in clean.run; without the text of the places unless asked for
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from statistics import median
 
 from phistack.ensemble.batch.attack import Attack, LookAlike
+from phistack.ensemble.batch.reports.audit import ATTACKED
+from phistack.ensemble.batch.reports.summary import PAGE as SUMMARY_PAGE
 from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.tools.templates import template
@@ -21,6 +24,7 @@ from phistack.features.writing import new_file
 LIST, PAGE = "attack.tsv", "attack.html"
 _COLUMNS = ("note", "start", "end", "label", "likely", "marked by")
 _ON_PAGE = 200
+_LINK = f'<a href="{PAGE}">The places, the surest first</a>'
 
 
 def statements(found: Attack) -> list[str]:
@@ -28,11 +32,11 @@ def statements(found: Attack) -> list[str]:
     marked = sum(place.is_marked for place in found.places)
     where = f"{_many(marked, 'place')} that the run did not replace"
     return [
-        f"Three models learned from the output of half the patients and searched that of the others, and vice versa: "
-        f"{found.notes:,} notes of {found.patients:,} patients with {found.surrogates:,} surrogates",
-        f"They mark {where}: read these first, as they look like the surrogates around them"
+        f"The attacker's models mark {where}: read these first, as they look like the surrogates around them"
         if marked
-        else "They mark nothing that the run did not replace",
+        else "The attacker's models mark nothing that the run did not replace",
+        f"They learned from the output of half the patients and searched that of the others, and vice versa: "
+        f"{found.notes:,} notes of {found.patients:,} patients with {found.surrogates:,} surrogates",
         f"They mark {percent(found.marked / max(1, found.surrogates))} % of the surrogates. What they leave unmarked "
         f"an attacker would have to read: the other {found.surrogates - found.marked:,} surrogates, and among "
         f"{len(found.places) - marked:,} further places, missed identifiers that do not look like surrogates",
@@ -68,7 +72,7 @@ def _many(count: int, what: str) -> str:
 
 
 def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> None:
-    """Write the list and the page, in the place of those of an earlier attack.
+    """Write the list and the page, and into the summary's page, in the place of those of an earlier attack.
 
     :param with_text: whether to show the text of each place.
     :raises StorageError: if the disk refuses.
@@ -82,6 +86,10 @@ def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> Non
     page = template("phistack.ensemble.batch.reports", "attack_template.html")
     with new_file(folder / PAGE, replace=True) as part:
         part.write_text(page.render(statements=statements(found), tables=[table]), encoding="utf-8")
+    items = "".join(f"<li>{item}</li>\n" for item in (*(f"{escape(s)}." for s in statements(found)), _LINK)).encode()
+    whole = ATTACKED.sub(lambda _: items, (folder / SUMMARY_PAGE).read_bytes(), count=1)
+    with new_file(folder / SUMMARY_PAGE, replace=True) as part:
+        part.write_bytes(whole)
 
 
 def _row(place: LookAlike, with_text: bool) -> tuple[str, ...]:

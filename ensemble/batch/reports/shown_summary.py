@@ -67,6 +67,9 @@ _TABLES = {
     "equal_surrogates": "Surrogates of the output that are an identifier of the patient.",
 }
 """Field of the summary -> what it counts, in the order of the page."""
+_UNCERTIFIED = (
+    "no certificate says how much is left at most; with annotated notes that no engine saw, phistack certify makes one"
+)
 _FIRST_ROWS = 100
 _TOTALS = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "words_to_review")
 
@@ -157,6 +160,12 @@ def next_steps(summary: Summary, output: Path) -> list[str]:
     return steps
 
 
+def untried(summary: Summary, output: Path) -> list[str]:
+    """The step that the page names until it was done, as `phistack attack` writes there what it found."""
+    attack = f"search the output for what was missed, as an attacker would, with: phistack attack {output}"
+    return [attack] if summary.is_attackable else []
+
+
 def _columns(columns: Columns) -> Iterator[str]:
     kept, coded = columns.having(KEEP), columns.having(PSEUDONYM)
     redacted = [name for name in columns.others if columns.label(name) is not None and name not in coded]
@@ -190,15 +199,17 @@ def render_page(summary: Summary, output: Path) -> str:
     first, *others, found = statements(summary, output)
     used = summary.by_engine or summary.engines
     engines = [f"engine {name}: {known}" for name, known in summary.engines.items() if name in used]
-    if certified := summary.settings.get("certificate"):
-        engines.append(f"certificate: {certified}")
-    said = [f"On {summary.begun_on}, {first}", *map(_sentence, [*others, *engines])]
-    held = [f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)]
+    certified = summary.settings.get("certificate")
     tables = [(_sentence(KEYS[name]), meaning, getattr(summary, name)) for name, meaning in _TABLES.items()]
     totals = {KEYS.get(name, name): getattr(summary, name) for name in _TOTALS}
     return template("phistack.ensemble.batch.reports", "summary_template.html").render(
-        statements=said if summary.n_left else [*said, _sentence(found)],
-        warnings=[*map(_sentence, drifted(summary)), *held, *([_sentence(found)] if summary.n_left else [])],
+        verdict=f"On {summary.begun_on}, {first}; {found}",
+        is_bad=summary.n_left > 0,
+        done=map(_sentence, [*others, *engines]),
+        certified=_sentence(certified or _UNCERTIFIED),
+        drifted=map(_sentence, drifted(summary)),
+        attack=[f"Not tried yet: {step}" for step in untried(summary, Path("OUT"))],
+        held=[f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)],
         steps=[_sentence(step) for step in next_steps(summary, Path("OUT"))],
         totals={name: count for name, count in totals.items() if count},
         tables=[table for table in tables if table[-1]],

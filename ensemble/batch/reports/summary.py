@@ -16,9 +16,13 @@ from typing import Any
 
 import msgspec
 
+from phistack.ensemble.deidentification.policy import KEYED
 from phistack.features.errors import CorpusError
 
-SUMMARY = "summary.json"
+SUMMARY, PAGE = "summary.json", "summary.html"
+FEWEST_TO_ATTACK = 20
+"""From fewer notes an attacker learns too little."""
+
 KEYS = {
     "begun_on": "begun on",
     "tried_again": "quarantined, tried again by the same command",
@@ -119,6 +123,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     def is_checked(self) -> bool:
         """Whether any note came out and the engine read the output."""
         return bool(self.settings.get("second pass")) and self.notes > self.quarantined
+
+    @property
+    def is_attackable(self) -> bool:
+        """Whether there are surrogates among which `phistack attack` can search for what was missed."""
+        return not self.by_strategy.keys().isdisjoint(KEYED) and self.notes - self.quarantined >= FEWEST_TO_ATTACK
 
     @classmethod
     def from_dict(cls, reported: Mapping[str, Any]) -> Summary:
