@@ -1,6 +1,6 @@
 """Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
 
-    python -m benchmarks.review english --notes 120 --scored 80 --seeds 2
+    python -m benchmarks.review english --seeds 5 --sizes 10 20 40 80      each training takes about a minute
     python -m benchmarks.review english --met       which share of the engine's errors is met how soon, by order
     python -m benchmarks.review --page 30           how long the page takes to open, and to act on a key
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -88,9 +88,24 @@ def rounds(
             said = outlooks(again, pool.documents)
 
 
-def reached(points: Sequence[Point], f1: float) -> Point | None:
-    """The first round after which F1 is at least so much."""
-    return next((point for point in points if point.f1 >= f1), None)
+def curve(found: Mapping[str, Sequence[Sequence[Point]]], until: float) -> Table:
+    """The mean of the reviews in each order, after each round.
+
+    :param found: order -> the rounds of each review.
+    :param until: F1 in percent, which a review has reached or not.
+    """
+    blocks = []
+    for order, reviews in found.items():
+        rows = []
+        for round in zip(*reviews, strict=True):
+            f1 = [point.f1 for point in round]
+            means = [float(np.mean([point[column] for point in round])) for column in range(len(Point._fields))]
+            score = f"{means[3]:.1f} ({min(f1):.1f}-{max(f1):.1f})"
+            n_reached = f"{sum(value >= until for value in f1)} of {len(f1)}"
+            rows.append((order, *(f"{mean:.0f}" for mean in (*means[:2], means[2] / 60)), score, n_reached))
+        blocks.append(rows)
+    columns = ("order", "notes", "decisions", "minutes", "F1 (lowest-highest)", f"at F1 {until:g}")
+    return Table(columns, blocks, "reading and deciding until an engine knows the style")
 
 
 def errors_met(pool: Corpus, first: Sequence[Outlook], shares: Sequence[float], seeds: int = 20) -> Table:
@@ -180,21 +195,18 @@ def main() -> None:
         Console(width=140).print(errors_met(pool, outlooks(engine, pool.documents), (0.1, 0.2, 0.3, 0.5)))
         return
     before, first = score(engine, scored), outlooks(engine, pool.documents)
-    rows = []
-    for order in given.orders:
-        for seed in range(given.seeds):
-            found = rounds(engine, settings, pool, scored, order=order, sizes=given.sizes, first=first, seed=seed)
-            points = [*found]
-            for point in points:
+    print(f"{given.engine}: F1 {before:.1f} before", flush=True)
+    found: dict[str, list[list[Point]]] = {order: [] for order in given.orders}
+    for seed in range(given.seeds):
+        for order in given.orders:
+            points = []
+            for point in rounds(
+                engine, settings, pool, scored, order=order, sizes=given.sizes, first=first, seed=seed
+            ):
+                points.append(point)
                 print(order, seed, *(f"{value:.1f}" for value in point), flush=True)
-            end = reached(points, given.until)
-            until = f"{end.notes} notes, {end.decisions} decisions" if end else "not reached"
-            f1 = ", ".join(f"{point.f1:.1f}" for point in points)
-            last = points[-1]
-            rows.append((order, str(seed), f1, str(last.decisions), f"{last.seconds / 60:.0f}", until))
-    sizes = ", ".join(map(str, given.sizes))
-    columns = ("order", "seed", f"F1 after {sizes} notes", "decisions", "minutes", f"until F1 {given.until:g}")
-    Console(width=140).print(Table(columns, [rows], f"{given.engine}: F1 {before:.1f} before"))
+            found[order].append(points)
+    Console(width=140).print(curve(found, given.until))
 
 
 if __name__ == "__main__":
