@@ -200,9 +200,7 @@ def main() -> None:
     for seed in range(given.seeds):
         for order in given.orders:
             points = []
-            for point in rounds(
-                engine, settings, pool, scored, order=order, sizes=given.sizes, first=first, seed=seed
-            ):
+            for point in rounds(engine, settings, pool, scored, order=order, sizes=given.sizes, first=first, seed=seed):
                 points.append(point)
                 print(order, seed, *(f"{value:.1f}" for value in point), flush=True)
             found[order].append(points)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from phistack.features.errors import CorpusError, LabelError
@@ -56,6 +56,7 @@ class Document:
     :param spans: the PHI, kept sorted; duplicates and overlaps are allowed, as real annotation has them.
     :param group: the patient, whom no fold splits; the id if the patient is unknown.
     :param fold_group: a larger unit that no fold splits, such as a template or a hospital.
+    :param scores: if an engine suggests the spans, how sure it is of each, in [0, 1]; None if somebody has judged them.
     :raises CorpusError: if a span ends beyond the text, or the id is empty.
     """
 
@@ -64,6 +65,7 @@ class Document:
     spans: tuple[Span, ...] = ()
     group: str = ""
     fold_group: str = field(default="", repr=False)
+    scores: Mapping[Span, float] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -83,8 +85,14 @@ class Document:
         return self.fold_group or self.group
 
     def with_spans(self, spans: Iterable[Span]) -> Document:
-        """The same note with other PHI."""
-        return replace(self, spans=tuple(spans))
+        """The same note with other PHI, which nobody has scored."""
+        return replace(self, spans=tuple(spans), scores=None)
+
+    def relabelled(self, table: Mapping[str, str]) -> Document:
+        """The same note with other names of its labels."""
+        new = {span: replace(span, label=table[span.label]) for span in self.spans}
+        scores = self.scores and {new[span]: score for span, score in self.scores.items()}
+        return replace(self, spans=tuple(new[span] for span in self.spans), scores=scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +132,8 @@ class Corpus:
             raise LabelError(
                 f"the mapping from {self.label_set.name} to {target} does not have the label {shown_label(unknown[0])}"
             )
-        documents = (d.with_spans(replace(span, label=table[span.label]) for span in d.spans) for d in self.documents)
-        return Corpus(tuple(documents), LabelSet.of(target), self.warnings, self.remarks)
+        documents = tuple(document.relabelled(table) for document in self.documents)
+        return Corpus(documents, LabelSet.of(target), self.warnings, self.remarks)
 
 
 def refuse_repeated(ids: Sequence[str]) -> None:

@@ -200,8 +200,8 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
             corpus = Corpus(
                 tuple(d.with_spans([Span(0, 8, "FECHAS")]) for d in WRITTEN.documents), LabelSet.named(format)
             )
-        target = root / format
-        write_corpus(corpus, target / f"notes.{format}" if FORMATS[format].single_file else target, format=format)
+        name = f"notes{FORMATS[format].suffixes[0]}" if FORMATS[format].single_file else ""
+        write_corpus(corpus, root / format / name, format=format)
     return root
 
 

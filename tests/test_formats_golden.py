@@ -20,8 +20,11 @@ FILES = {
     "i2b2": "formats_i2b2",
     "meddocan": "formats_meddocan",
     "brat": "formats_brat",
+    "inception": "formats_inception",
     "conll": "formats_corpus.conll",
     "jsonl": "formats_corpus.jsonl",
+    "doccano": "formats_doccano.jsonl",
+    "labelstudio": "formats_label_studio.json",
     "csv": "formats_corpus.csv",
     "parquet": "formats_corpus.parquet",
 }

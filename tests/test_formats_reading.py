@@ -29,7 +29,7 @@ def said(corpus: Corpus) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("format", [f for f in FORMATS if f not in ("text", "meddocan", "ngrid")])
 def test_a_folder_and_a_file_are_recognised(format: str, tmp_path: Path) -> None:
-    target = tmp_path / "c" / f"x.{format}"
+    target = tmp_path / "c" / f"x{FORMATS[format].suffixes[0]}"
     write_corpus(CORPUS, target, format=format)
     folder = target if target.is_dir() else target.parent
     assert recognise(folder).format.name == format

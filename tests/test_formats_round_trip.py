@@ -15,8 +15,8 @@ from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")
 ALL = tuple(FORMATS)
-# MEDDOCAN and N-GRID share the XML of i2b2, so that the property tests leave them out.
-DISTINCT = ("i2b2", "brat", "conll", "jsonl", "csv", "parquet", "text")
+# MEDDOCAN and N-GRID share the XML of i2b2, and doccano the lines of jsonl, so that the property tests leave them out.
+DISTINCT = ("i2b2", "brat", "inception", "conll", "jsonl", "labelstudio", "csv", "parquet", "text")
 NASTY = ["\ufeff", "\r\n", "\r", "\n", "\t", " ", "\x0c", "\x85", "\u2028", "\xa0", "é", "e\u0301", "\U0001f600", "]]>"]
 NASTY += [
     "&",
@@ -87,7 +87,14 @@ def corpus_of(text: str, *spans: Span, label_set: LabelSet = LABELS) -> Corpus:
 @pytest.mark.parametrize("format", [f for f in ALL if f != "text"])
 @pytest.mark.parametrize(
     "text",
-    ["\ufeffDr. Ames\r\nsaw\rBo\n", "e\u0301 \U0001f600 Ames", "a ]]> b ]]]]>> c", "<x> & &amp; 'q' \"r\"", "\r", "\n"],
+    [
+        *(
+            "\ufeffDr. Ames\r\nsaw\rBo\n",
+            "e\u0301 \U0001f600 Ames",
+            "\u05d3\u05f4\u05e8 \u202e\u05dc\u05d5\u05d9\u202c x",
+        ),
+        *("a ]]> b ]]]]>> c", "<x> & &amp; 'q' \"r\"", "\r", "\n"),
+    ],
 )
 def test_every_format_keeps_odd_texts(format: str, text: str) -> None:
     names = LabelSet.named("meddocan") if format == "meddocan" else LABELS
@@ -99,7 +106,7 @@ def test_every_format_keeps_odd_texts(format: str, text: str) -> None:
     assert there_and_back(corpus, format) == corpus
 
 
-@pytest.mark.parametrize("format", ["i2b2", "ngrid", "brat", "jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("format", [f for f in ALL if f not in ("meddocan", "conll", "text")])
 def test_duplicate_and_overlapping_spans_come_back(format: str) -> None:
     spans = Span(0, 4, "DOCTOR"), Span(0, 4, "DOCTOR"), Span(0, 8, "PATIENT"), Span(2, 6, "DATE"), Span(0, 4, "CITY")
     corpus = corpus_of("Anne Lee", *spans)
@@ -135,7 +142,7 @@ def test_plain_text_refuses_to_lose_spans(tmp_path: Path) -> None:
         write_corpus(corpus_of("Anne", Span(0, 4, "CITY")), tmp_path / "out", format="text")
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "conll"])
+@pytest.mark.parametrize("format", [f for f in ALL if FORMATS[f].single_file])
 def test_single_file_formats_keep_ids_and_patients_of_any_shape(format: str) -> None:
     corpus = Corpus((Document("ward/7 #1", "Anne", (), "patient β"), Document("110-01", "", (), "x")), LABELS)
     assert there_and_back(corpus, format) == corpus

@@ -15,6 +15,7 @@ SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*
 FACE = "ensemble/face"
 DISTRIBUTIONS = {
     "brown_clustering": "brown-clustering",
+    "cassis": "dkpro-cassis",
     "pycrfsuite": "python-crfsuite",
     "sklearn": "scikit-learn",
     "tomli_w": "tomli-w",

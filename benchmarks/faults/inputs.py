@@ -114,7 +114,7 @@ def _corpus(format: str) -> Corpus:
 
 
 def _written(format: str, folder: Path, engine: Path) -> Path:
-    path = folder / (f"notes.{format}" if FORMATS[format].single_file else "notes")
+    path = folder / (f"notes{FORMATS[format].suffixes[0]}" if FORMATS[format].single_file else "notes")
     write_corpus(_corpus(format), path, format=format)
     return path
 

@@ -37,7 +37,10 @@ STRATEGIES = (
     *("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
     *("generalise", "keep"),
 )
-FORMATS = ("i2b2", "ngrid", "meddocan", "brat", "conll", "jsonl", "csv", "parquet", "text")
+FORMATS = (
+    *("i2b2", "ngrid", "meddocan", "brat", "inception", "conll", "jsonl", "doccano", "labelstudio"),
+    *("csv", "parquet", "text"),
+)
 RECALLS = ("everything", "high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()

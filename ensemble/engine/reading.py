@@ -48,6 +48,12 @@ class Reading:
         return tuple(decision.span for decision in self.decisions if decision.accepted)
 
     @property
+    def suggested(self) -> Document:
+        """The note with these spans, and how sure the stack is of each."""
+        scores = {decision.span: decision.probability for decision in self.decisions if decision.accepted}
+        return replace(self.document, spans=self.accepted, scores=scores)
+
+    @property
     def annotated(self) -> Document:
         """The note with all spans that must not come out: PHI, and what no engine read."""
         return self.document.with_spans((*self.accepted, *self.unread))

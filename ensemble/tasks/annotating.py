@@ -157,7 +157,7 @@ def annotate_corpus(source: Source, out: Path, engine: Engine, *, format: str = 
             for reading in readings:
                 written.notes += 1
                 written.spans += len(reading.accepted)
-                yield reading.document.with_spans(reading.accepted)
+                yield reading.suggested
 
         write_documents(annotated(), engine.label_set, out, format=source.format_to(out, format))
     written.warnings = source.notes.how.warnings

@@ -1,4 +1,4 @@
-"""Corpus formats: i2b2, N-GRID and MEDDOCAN XML, brat, CoNLL, JSON lines, CSV, Parquet and plain text."""
+"""Corpus formats: XML of shared tasks, CoNLL, tables, plain text, and what annotation tools write and read."""
 
 from phistack.features.formats.corpora import USUAL_READER, Reader, read_corpus, write_corpus
 from phistack.features.formats.recognise import FORMATS

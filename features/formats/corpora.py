@@ -117,9 +117,9 @@ def read_corpus(
 def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
-    The XML, brat and text formats write a folder with the files of each note, which come back in the order of their
-    names; the others write one file, packed if its name ends as `.jsonl.gz`. Only jsonl, csv, parquet and conll keep a
-    patient that is not in the id.
+    The XML, brat, inception and text formats write a folder with the files of each note, which come back in the order
+    of their names; the others write one file, packed if its name ends as `.jsonl.gz`, and keep a patient that is not in
+    the id.
 
     :param path: the folder or file to make, which is never overwritten; `-` for standard output.
     :param format: the name of the format.

@@ -33,7 +33,7 @@ from phistack.features.files import decoded, lines_of, opened, read_at_most
 from phistack.features.formats.records import SPANS, USUAL_NAMES, ColumnNames, read_record
 from phistack.features.labels import LabelSet
 
-_HEAD = 2**16
+_HEAD, _PIECE = 2**16, 2**20
 
 
 @dataclass(slots=True)
@@ -114,6 +114,21 @@ class NoteFile:
                 self.digest.update(line or b"")
                 self.fraction = share()
                 yield line
+
+    def pieces(self) -> Iterator[str]:
+        """The text in pieces that end with a quotation mark, or with the file; :raises CorpusError: as `text` does."""
+        at, rest = 0, b""
+        with opened(self.path, self.name) as (file, share):
+            while piece := file.read(_PIECE):
+                self.digest.update(piece)
+                self.fraction = share()
+                rest += piece
+                cut = rest.rfind(b'"') + 1
+                yield decoded(rest[:cut], self.name, at=at)
+                at, rest = at + cut, rest[cut:]
+                if len(rest) > self.how.longest:
+                    raise CorpusError(f"{self.name} has no quotation mark in {self.how.longest:,} bytes; it is no JSON")
+        yield decoded(rest, self.name, at=at)
 
     def text_lines(self) -> Iterator[str]:
         """Each line without its end and the byte order mark; :raises CorpusError: if it cannot be read."""
@@ -250,6 +265,7 @@ class Format:
     :param label_set: the label set of the format, if it has one.
     :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.
     :param table: reads and writes rows, if the format has columns.
+    :param beside: the names of files beside the notes that are no notes.
     """
 
     name: str
@@ -261,6 +277,7 @@ class Format:
     label_set: str | None = None
     is_utf8: bool = False
     table: type[Table] | None = None
+    beside: tuple[str, ...] = ()
 
     def is_of(self, path: Path | str) -> bool:
         """Whether the name of a file ends as those of the format do."""

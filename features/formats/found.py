@@ -91,6 +91,8 @@ class Found:
                 continue  # Beside a folder of notes, others may have the same notes in other formats.
             elif "/." in f"/{folder}{name}":
                 yield folder + name, HIDDEN
+            elif name in self.format.beside:
+                yield folder + name, BESIDE
             elif leads_to_folder or self.format.is_of(name):
                 yield folder + name, BESIDE if suffix == ".ann" and stem in stems else NOTE
             else:
@@ -217,7 +219,9 @@ class NoteTable(Table):
         """Write the files, or the file, of all notes."""
         files = (file for chunk in chunks for file in _unpacked(chunk))
         if self.found.format.single_file:
-            notes = (Document(id, text, (), group) for id, text, group in (json.loads(note) for _, note in files))
+            # With scores, as nobody has judged the new texts.
+            kept = (json.loads(note) for _, note in files)
+            notes = (Document(id, text, (), group, scores={}) for id, text, group in kept)
             super().assemble((content for _, content in self._rendered(notes)), target)
         elif self.found.is_folder:
             write_files(files, target)

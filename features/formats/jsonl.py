@@ -116,22 +116,30 @@ def _expect(line: str, at: int, mark: str) -> int:
     return at + 1
 
 
-def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
+def json_of(document: Document, record: Mapping[str, Any]) -> bytes:
+    """What JSON has of a note.
+
+    :raises CorpusError: if the text holds a high surrogate before a low one, which JSON takes for one character.
+    """
+    pair = _SURROGATE_PAIR.search(document.text)
+    if pair:
+        place = f"document {shown_id(document.id)}: the characters from {pair.start()}"
+        raise CorpusError(f"{place} are a surrogate pair, which JSON joins")
+    line = json.dumps(record, ensure_ascii=False)
+    return (json.dumps(record) if _SURROGATE.search(line) else line).encode("utf-8")
+
+
+def render(record: Callable[[Document], Mapping[str, Any]], documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """A line for each note.
 
-    :raises CorpusError: if a text holds a high surrogate before a low one, which JSON takes for one character.
+    :param record: what a line has of a note.
+    :raises CorpusError: as `json_of` does.
     """
     for document in documents:
-        pair = _SURROGATE_PAIR.search(document.text)
-        if pair:
-            place = f"document {shown_id(document.id)}: the characters from {pair.start()}"
-            raise CorpusError(f"{place} are a surrogate pair, which JSON joins")
-        record = record_of(document)
-        line = json.dumps(record, ensure_ascii=False)
-        yield "corpus.jsonl", (json.dumps(record) if _SURROGATE.search(line) else line).encode("utf-8") + b"\n"
+        yield "corpus.jsonl", json_of(document, record(document)) + b"\n"
 
 
 JSONL = Format(
     "jsonl", "a file with one JSON object a line", (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
-    partial(read_table, JsonTable), render, single_file=True, is_utf8=True, table=JsonTable,
+    partial(read_table, JsonTable), partial(render, record_of), single_file=True, is_utf8=True, table=JsonTable,
 )  # fmt: skip

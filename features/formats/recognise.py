@@ -26,9 +26,12 @@ from phistack.features.errors import CorpusError, no_such
 from phistack.features.files import STANDARD_INPUT
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
+from phistack.features.formats.doccano import DOCCANO, is_doccano
 from phistack.features.formats.format import Format, NoteFile, Reading
 from phistack.features.formats.found import FOREIGN, Found, entries
+from phistack.features.formats.inception import INCEPTION
 from phistack.features.formats.jsonl import JSONL
+from phistack.features.formats.label_studio import LABEL_STUDIO
 from phistack.features.formats.parquet_table import PARQUET
 from phistack.features.formats.records import ColumnNames, one_name
 from phistack.features.formats.texts import BRAT, TEXT
@@ -36,13 +39,16 @@ from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from phistack.features.shown import shown_label
 
 FORMATS: dict[str, Format] = {
-    format.name: format for format in (I2B2, NGRID, MEDDOCAN, BRAT, CONLL, JSONL, CSV, PARQUET, TEXT)
+    format.name: format
+    for format in (I2B2, NGRID, MEDDOCAN, BRAT, INCEPTION, CONLL, JSONL, DOCCANO, LABEL_STUDIO, CSV, PARQUET, TEXT)
 }
-_TABLES = {CSV, PARQUET}
-# The root element distinguishes these from i2b2, whose files have the same ending; text is what is left.
-_BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, TEXT)]
+# Files of these beside notes of another format are about the notes.
+_ABOUT = {LABEL_STUDIO, CSV, PARQUET}
+# The content distinguishes these from i2b2 and jsonl, whose files have the same endings; text is what is left.
+_BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, DOCCANO, TEXT)]
 # By the first characters of a file with another ending.
-_OPENINGS = (("<", I2B2), ("{", JSONL), ("-DOCSTART-", CONLL), ("PAR1", PARQUET))
+_OPENINGS = (("<", I2B2), ("{", JSONL), ("[{", LABEL_STUDIO), ("-DOCSTART-", CONLL), ("PAR1", PARQUET))
+_ROOTS = {"MEDDOCAN": MEDDOCAN, "xmi": INCEPTION}
 
 
 def format_named(name: str) -> Format:
@@ -118,17 +124,18 @@ def _of_names(folder: Path, names: Collection[str], wanted: Format | None) -> se
     """The formats of the files in a folder."""
     if wanted:
         return {wanted} if any(map(wanted.is_of, names)) else set()
+    names = [name for name in names if name not in INCEPTION.beside]
     formats = {format for format in _BY_NAME if any(map(format.is_of, names))}
     if BRAT in formats and not any(name.endswith(".ann") for name in names):
         formats = formats - {BRAT} | {TEXT}
-    if I2B2 in formats:
-        formats = formats - {I2B2} | {_xml_format(folder / min(filter(I2B2.is_of, names)))}
+    for format in formats & {I2B2, JSONL}:
+        formats = formats - {format} | {_by_content(format, folder / min(filter(format.is_of, names)))}
     return _of_notes(formats)
 
 
 def _of_notes(formats: set[Format]) -> set[Format]:
     """Those that are notes: a table beside notes of another format is about them, and a text file is a read-me."""
-    notes = formats - _TABLES or formats
+    notes = formats - _ABOUT or formats
     return notes - {TEXT} or notes
 
 
@@ -151,18 +158,21 @@ def _of_file(path: Path) -> Format:
     if named is CONLL and CSV.is_of(path):
         last = _head(path).partition("\n")[0].rpartition("\t")[2].strip()
         return CONLL if is_tag(last) or _opening(path) is CONLL else CSV
-    return _xml_format(path) if named is I2B2 else named
+    return _by_content(named, path)
 
 
 def _opening(path: Path) -> Format | None:
     """The format by the first characters of a file."""
     head = _head(path)
     named = next((format for opening, format in _OPENINGS if head.startswith(opening)), None)
-    return _xml_format(path) if named is I2B2 else named
+    return named and _by_content(named, path)
 
 
-def _xml_format(path: Path) -> Format:
-    return MEDDOCAN if root_of(_head(path)) == "MEDDOCAN" else I2B2
+def _by_content(named: Format, path: Path) -> Format:
+    """Which of the formats with the same ending it is."""
+    if named is I2B2:
+        return _ROOTS.get(root_of(_head(path)), I2B2)
+    return DOCCANO if named is JSONL and is_doccano(_head(path)) else named
 
 
 def _head(path: Path) -> str:

@@ -51,7 +51,7 @@ def read(root: str, file: NoteFile) -> Notes:
     :param root: the name that the root element must have.
     :raises CorpusError: for malformed XML, a document type declaration, another root, or spans that do not fit.
     """
-    tree = _parse(root, file.name, file.text("utf-8"))
+    tree = parsed(root, file.name, file.text("utf-8"))
     # With two of them it is not known which is the note, and the other would be lost.
     elements = list(tree.iter("TEXT"))
     if len(elements) != 1 or elements[0].getparent() is not tree or len(elements[0]):
@@ -76,8 +76,13 @@ def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
     return checked_span(document_id, text, start, end, label, quoted=tag.get("text"))
 
 
-def _parse(root: str, name: str, text: str) -> etree._Element:
-    """The root element; libxml2's own messages are not passed on, as they quote the file."""
+def parsed(root: str, name: str, text: str) -> etree._Element:
+    """The root element, without entities; libxml2's own messages are not passed on, as they quote the file.
+
+    :param root: the name that it must have.
+    :param name: of the file, for messages.
+    :raises CorpusError: for malformed XML, a document type declaration or another root.
+    """
     declared, first = _ENCODING.match(text), _ROOT.search(text)
     if declared and declared[1].lower() not in _ENCODINGS and not text.isascii():
         raise CorpusError(f"{name} declares an encoding other than UTF-8; convert the file and its declaration")
@@ -118,14 +123,19 @@ def render(root: str, tag_id: str, first: int, documents: Iterable[Document], la
         yield file_name(document.id, ".xml"), "\n".join(lines).encode("utf-8")
 
 
-def _character_data(document: Document) -> str:
-    """The text in CDATA sections; a carriage return is between two, as XML turns a bare one into a newline."""
+def refuse_not_xml(document: Document) -> None:
+    """Refuse a text that XML cannot hold; :raises CorpusError: with the character and where it is."""
     bad = _NOT_XML.search(document.text)
     if bad:
         raise CorpusError(
             f"document {shown_id(document.id)}: XML 1.0 cannot hold the character U+{ord(bad[0]):04X} at "
             f"{bad.start()}; write the corpus as jsonl or brat"
         )
+
+
+def _character_data(document: Document) -> str:
+    """The text in CDATA sections; a carriage return is between two, as XML turns a bare one into a newline."""
+    refuse_not_xml(document)
     inside = document.text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
     return f"<![CDATA[{inside}]]>"
 
