@@ -152,9 +152,9 @@ def test_suggestions_go_out_with_scores_and_come_back(tmp_path: Path) -> None:
 
 
 def test_the_layers_of_german_hospitals_are_read_without_a_type_system(tmp_path: Path) -> None:
-    tokens = '<type:Token xmi:id="9" sofa="1" begin="0" end="99"/>'
+    tokens = '<type:Token xmi:id="9" sofa="1" begin="0" end="99"/><cas:FSArray xmi:id="10" elements="9"/>'
     notes = {
-        "gemtex": phi(2, 7, 15) + phi(3, 21, 25, 'kind="NAME_PATIENT" uncertain="true"'),
+        "gemtex": phi(2, 7, 15) + phi(3, 21, 25, 'kind="NAME_PATIENT" self="9"'),
         "unlabelled": phi(2, 7, 15, ""),
         "averbis": phi(2, 7, 15, 'kind="doctor"', "health:Name") + phi(3, 21, 25, 'kind="other"', "health:Name"),
         "nothing": "",

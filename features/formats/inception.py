@@ -53,13 +53,10 @@ def read(file: NoteFile) -> Notes:
     :raises CorpusError: for malformed XML, no text, spans that do not fit it, or none in a layer that is known.
     """
     root = parsed(f"{_XMI}XMI", file.name, file.text("utf-8"))
-    features: dict[str, set[str]] = {}
-    for element in root:
-        features.setdefault(_type_of(element), set()).update(map(str, element.attrib))
-    if file.how.annotated:
-        _refuse_unknown(file, features)
+    types = {_type_of(element) for element in root} if file.how.annotated else set()
+    _refuse_unknown(file, types)
     try:
-        text, found = _content(root, features if file.how.annotated else {})
+        text, found = _content(root, types & _LAYERS.keys())
     except _DAMAGE as error:
         why = "offsets that do not fit its text" if isinstance(error, UserWarning) else type(error).__name__
         raise CorpusError(f"{file.name} is a damaged CAS ({why}); export it again as UIMA CAS XMI") from None
@@ -86,28 +83,43 @@ def _refuse_unknown(file: NoteFile, types: Iterable[str]) -> None:
         )
 
 
-def _types(features: dict[str, set[str]]) -> Any:
-    """A type system with these features of the layers that are read."""
+def _types(layers: Iterable[str]) -> Any:
+    """A type system with these layers and the feature that has the label."""
     types = _cassis().TypeSystem()
-    for layer in _LAYERS.keys() & features.keys():
+    for layer in layers:
         made = types.create_type(layer, supertypeName="uima.tcas.Annotation")
-        for feature in sorted({*features[layer], _LAYERS[layer][0]} - _OF_UIMA):
-            types.create_feature(made, feature, "uima.cas.String")
+        types.create_feature(made, _LAYERS[layer][0], "uima.cas.String")
     return types
 
 
-def _content(root: etree._Element, features: dict[str, set[str]]) -> tuple[str, list[tuple[int, int, str]]]:
+def _content(root: etree._Element, layers: set[str]) -> tuple[str, list[tuple[int, int, str]]]:
     """The text of a CAS, and start, end and label of its annotations in these layers; raises what cassis raises."""
-    types = _types(features)
+    reduced = BytesIO(_reduced(root, layers))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # Otherwise cassis would leave such an offset as it is.
-        warnings.filterwarnings("error", "Not mapping external offset")
-        cas = _cassis().load_cas_from_xmi(BytesIO(etree.tostring(root, encoding="utf-8")), types, lenient=True)
+        # cassis warns of an offset that does not fit, and leaves it as it is.
+        warnings.simplefilter("error", UserWarning)
+        cas = _cassis().load_cas_from_xmi(reduced, _types(layers))
         if cas.sofa_string is None:
             raise ValueError
-        found = [(layer, one) for layer in sorted(_LAYERS.keys() & features.keys()) for one in cas.select(layer)]
+        found = [(layer, one) for layer in sorted(layers) for one in cas.select(layer)]
         return cas.sofa_string, [(int(one.begin), int(one.end), _label(layer, one)) for layer, one in found]
+
+
+def _reduced(root: etree._Element, layers: set[str]) -> bytes:
+    """The CAS without what is of other types, which may refer to each other, and without other features."""
+    ids = set()
+    for element in [*root]:
+        name = _type_of(element)
+        if name in layers:
+            for feature in {*element.attrib} - _OF_UIMA - {_LAYERS[name][0]}:
+                del element.attrib[feature]
+            element[:] = []
+            ids.add(element.get(f"{_XMI}id"))
+        elif name not in ("uima.cas.Sofa", "uima.cas.View"):
+            root.remove(element)
+    for view in root.iterfind("{http:///uima/cas.ecore}View"):
+        view.set("members", " ".join(id for id in view.get("members", "").split() if id in ids))
+    return etree.tostring(root, encoding="utf-8")
 
 
 def _label(layer: str, annotation: Any) -> str:
@@ -125,7 +137,7 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
     :raises MissingResourceError: if dkpro-cassis is not installed.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot.
     """
-    types = _types({_PHI: set()})
+    types = _types((_PHI,))
     phi = types.get_type(_PHI)
     for document in documents:
         refuse_not_xml(document)
