@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +25,9 @@ from itertools import count
 
 from phistack.ensemble.deidentification.names.stated_sex import pronouns
 from phistack.ensemble.deidentification.word_lists import LANGUAGES as WORDS
-from phistack.ensemble.deidentification.word_lists import known_words
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import Placeholder, expand
+from phistack.ensemble.synthesis.habits import Context, around, habits_of
 from phistack.ensemble.synthesis.marked_text import rewritten
 from phistack.ensemble.synthesis.notes import LANGUAGES
 from phistack.ensemble.synthesis.patients import PEOPLE, Patient, invent_patient
@@ -42,7 +41,6 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.files import sheet
 from phistack.features.labels import LabelSet
-from phistack.features.letters import fold
 from phistack.features.ranges import overlapping_groups, touching
 from phistack.features.shown import shown_id
 
@@ -50,10 +48,8 @@ _MIDDLE = 15
 """The day of a month that is given without one."""
 _YEARS = range(1800, 2300)
 """Of days that placeholders may give."""
-_USUAL = 0.6
-"""How often a label has the thing that is called as it is."""
-_TITLE_BEFORE = re.compile(r"([^\W\d_]+)\.?\s+\Z")
-_LONGEST_TITLE = 24
+_TO_TELL_CASE, _ALL = 40, 0.99
+"""How many letters outside of placeholders tell the case of a note, and the share of it that is all."""
 _DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
 """Kinds of which each mention is drawn anew, so that a number is needed to tell which are the same."""
 _WORD = "Xxxxx"
@@ -248,6 +244,7 @@ class Filler:
         for note, found in notes:
             days = [day for placed in found if "year" in placed.on and (day := _day_of(placed.on))]
             latest[note.group] = max([*days, latest.get(note.group, date.min)])
+        self._numbered: dict[tuple[str, str], Placeholder] = {}
         self._shifts = {
             group: self._patient(group).first_visit - day for group, day in latest.items() if day > date.min
         }
@@ -259,16 +256,19 @@ class Filler:
         """
         patient = self._patient(note.group)
         scene = Scene.begun(patient, patient.first_visit, random.Random(f"{self.seed}/fill/{note.id}"))
+        ends, starts = [0, *(placed.end for placed in found)], [*(placed.start for placed in found), len(note.text)]
+        in_case = _case_of("".join(note.text[end:start] for end, start in zip(ends, starts, strict=True)))
         pieces: list[str] = []
         spans: list[Span] = []
         left: list[tuple[int, int]] = []
         moved = [(0, 0)]  # from where on, and by how much
         length = at = 0
-        for placed in found:
+        for placed, contexts in zip(found, self._contexts(note, found), strict=True):
             if not placed.write:
                 left.append((placed.start + length - at, placed.end + length - at))
                 continue
-            for text, label in [(note.text[at : placed.start], ""), *self._written(note, placed, scene)]:
+            written = [(in_case(text), label) for text, label in self._written(note.group, placed, contexts, scene)]
+            for text, label in [(note.text[at : placed.start], ""), *written]:
                 spans += [Span(length, length + len(text), label)] if label else []
                 pieces.append(text)
                 length += len(text)
@@ -281,37 +281,56 @@ class Filler:
                 spans.append(Span(span.start + by, span.end + by, span.label))
         return replace(note, text="".join([*pieces, note.text[at:]]), spans=tuple(spans)), left
 
-    def _written(self, note: Document, placed: Placed, scene: Scene) -> list[tuple[str, str]]:
+    def _contexts(self, note: Document, found: Sequence[Placed]) -> Iterator[Sequence[Context]]:
+        """The contexts of each placeholder of a text, in which the others are labels in brackets."""
+        tags = [label_of(placed.write[0], self.language) if placed.write else "" for placed in found]
+        places = [Span(one.start, one.end, f"[{tag or 'PHI'}]") for one, tag in zip(found, tags, strict=True)]
+        tagged = scrubbed(note, places, lambda span: span.label)
+        return (around(tagged.text, span.start, span.end) for span in tagged.spans)
+
+    def _written(self, group: str, placed: Placed, contexts: Sequence[Context], scene: Scene) -> list[tuple[str, str]]:
         """The text in place of a placeholder, in pieces with labels; literal text has none."""
         which = f"{placed.kind}/{placed.which}" if placed.which else ""
-        same = random.Random(f"{self.seed}/{note.group}/{which}") if which else scene.rng
-        [way] = placed.write
-        slots = slots_of_labels(self.language).get(way)
-        template: list[str | Placeholder] = []
-        if slots:
-            template.append(slots[0] if same.random() < _USUAL else same.choice(slots))
-        else:
-            template = expand(way, {}, same)
-        day = self._moved(placed, note.group, scene.note_date)
+        same = random.Random(f"{self.seed}/{group}/{which}") if which else scene.rng
+        day = self._moved(placed, group, scene.note_date)
+        # A scene has no day before the patient is a year old.
+        born = min(scene.patient.born, day - timedelta(days=366)) if placed.on else scene.patient.born
+        scene = replace(scene, note_date=day, patient=replace(scene.patient, born=born))
         written: list[tuple[str, str]] = []
-        for slot in template:
+        for slot in self._template(placed.write[0], contexts, same):
             if isinstance(slot, str):
                 written.append((slot, ""))
                 continue
-            # A scene has no day before the patient is a year old.
-            born = min(scene.patient.born, day - timedelta(days=366))
-            at = replace(
-                scene, note_date=day, patient=replace(scene.patient, born=born) if placed.on else scene.patient
-            )
-            if slot.kind in PEOPLE and not slot.form and _is_after_title(note.text, placed.start, self.language):
-                slot = replace(slot, form="last")
-            if which and slot.kind in _DRAWN:
-                at = replace(at, rng=same)
-            elif which and slot.kind != "PATIENT":
-                at = replace(at, patient=self._patient(note.group, which))
-                slot = slot if slot.role or slot.kind in PEOPLE else replace(slot, role="own")
-            written += at.pieces(slot)
+            if which:
+                slot = self._the_same(slot, group, which)
+                of_patient = slot.kind in ("PATIENT", *_DRAWN)
+                scene = replace(scene, rng=same) if slot.kind in _DRAWN else scene
+                scene = scene if of_patient else replace(scene, patient=self._patient(group, which))
+            written += scene.pieces(slot)
         return written
+
+    def _template(self, way: str, contexts: Sequence[Context], rng: random.Random) -> list[str | Placeholder]:
+        """What a placeholder calls for: kind, role and form, as far as it leaves them open, from the context."""
+        habits = habits_of(self.language)
+        if known := slots_of_labels(self.language).get(way):
+            return [habits.drawn(way, contexts, rng) or rng.choice(known)]
+        labels: Mapping[str, str] = table(f"{self.language}/world")["labels"]
+        return [
+            piece if isinstance(piece, str) else habits.formed(piece, labels.get(piece.kind, ""), contexts, rng)
+            for piece in expand(way, {}, rng)
+        ]
+
+    def _the_same(self, slot: Placeholder, group: str, which: str) -> Placeholder:
+        """The slot as one that a number means: of one kind wherever it is, of drawn things also of one form."""
+        if slot.kind in PEOPLE:
+            kind = "RELATIVE" if (slot.kind, slot.role) == ("PATIENT", "other") else slot.kind
+            one = Placeholder(kind if PEOPLE[kind] == 1 else "DOCTOR")
+        elif slot.kind in _DRAWN:
+            one = slot
+        else:
+            one = replace(slot, role="own" if slot.role in ("", "other") else slot.role)
+        first = self._numbered.setdefault((group, which), one)
+        return replace(first, form=slot.form) if first.kind in PEOPLE and slot.kind in PEOPLE else first
 
     def _patient(self, group: str, which: str = "") -> Patient:
         """Whom or what a placeholder means: the patient, or one like it for each other person, place or number."""
@@ -338,6 +357,8 @@ def _day_of(on: Mapping[str, int]) -> date | None:
         return None
 
 
-def _is_after_title(text: str, at: int, language: str) -> bool:
-    word = _TITLE_BEFORE.search(text, max(0, at - _LONGEST_TITLE), at)
-    return word is not None and language in WORDS and fold(word[1]) in known_words(language, "names", "titles")
+def _case_of(text: str) -> Callable[[str], str]:
+    """How PHI of a note is cased: in capitals or small letters where all else is."""
+    n_letters, n_upper = sum(map(str.isalpha, text)), sum(map(str.isupper, text))
+    share = n_upper / n_letters if n_letters >= _TO_TELL_CASE else 0.5
+    return str.upper if share > _ALL else str.lower if share < 1 - _ALL else str

@@ -148,10 +148,12 @@ def known_kinds(language: str) -> frozenset[str]:
     )
 
 
-def label_of(template: str, language: str) -> str:
-    """The label of what a template writes first, in the label set of the language."""
+def label_of(way: str, language: str) -> str:
+    """The label of what a template, or label, writes first, in the label set of the language."""
+    if way in slots_of_labels(language):
+        return way
     labels: Mapping[str, str] = table(f"{language}/world")["labels"]
-    kind = placeholders(template)[0].kind
+    kind = placeholders(way)[0].kind
     return labels.get(kind, labels.get("PATIENT", ""))
 
 
