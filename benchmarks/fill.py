@@ -27,6 +27,7 @@ from phistack.ensemble.experiments.parts import STACK, answers_of
 from phistack.ensemble.tasks.filling import Filled, fill, scrubbed
 from phistack.ensemble.tasks.placeholders import Style
 from phistack.ensemble.tools.comma_lists import comma_list
+from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import PhistackError
 from phistack.features.ranges import overlapping_groups
@@ -34,6 +35,7 @@ from phistack.features.ranges import overlapping_groups
 _SEED, _SEED_OF_SCORED = 0, 7_001
 _FULL_DATE = re.compile(r"\D*\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}\D*|.*\b(?:19|20)\d\d\b.*")
 _MONTH_DAY = re.compile(r".*\d.*")
+_INITIALS = re.compile(r"[^\W\d_]{1,2}|(?:[^\W\d_]\.? ?){2,3}")
 
 _MIMIC_III = {
     "HOSPITAL": "Hospital1", "DEPARTMENT": "Hospital Ward Name", "CITY": "Location (un)", "STATE": "State",
@@ -60,17 +62,29 @@ def _mimic_iii(text: str, label: str, which: int) -> str:
         return (
             f"[**{on if _FULL_DATE.fullmatch(text) else on[5:] if _MONTH_DAY.fullmatch(text) else 'Month (only) 9'}**]"
         )
-    words = len(text.split())
-    names = {
-        "PATIENT": "Known lastname" if words == 1 else "Name (NI)",
-        "DOCTOR": "Last Name (STitle)" if words == 1 else "First Name3 (LF)" if "," in text else "Name6 (MD)",
-    }
-    kind = {**_MIMIC_III, **names}.get(label)
+    kind = _mimic_name(text, label) if label in ("PATIENT", "DOCTOR") else _MIMIC_III.get(label)
     return f"[**{kind} {which}**]" if kind else ""
 
 
+def _mimic_name(text: str, label: str) -> str:
+    """The kind of a name, which deid knows by the words around and by lists of names."""
+    if _INITIALS.fullmatch(text):
+        return "Initials (NamePattern4)"
+    if len(text.split()) > 1:
+        return "Name (NI)" if label == "PATIENT" else "First Name3 (LF)" if "," in text else "Name6 (MD)"
+    is_first = (text.casefold(),) in Gazetteers.of_language("en").entries["first_name"]
+    known = ("Known firstname", "Known lastname"), ("First Name8 (NamePattern2)", "Last Name (STitle)")
+    return known[label == "DOCTOR"][not is_first]
+
+
 def _de_id(text: str, label: str, which: int) -> str:
-    return f"**{_DE_ID[label]}[{chr(ord('A') + which % 26) * 3}]" if label in _DE_ID else ""
+    if label not in _DE_ID:
+        return ""
+    if label in ("PATIENT", "DOCTOR") and _INITIALS.fullmatch(text):
+        return "**INITIALS"
+    words = len(text.split()) if _DE_ID[label] == "NAME" else 1
+    letters = [chr(ord("A") + (which + word) % 26) * 3 for word in range(words)]
+    return f"**{_DE_ID[label]}[{(', ' if ',' in text else ' ').join(letters)}]"
 
 
 SCRUBBERS: dict[str, Scrubber] = {
@@ -87,6 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=int, default=200, help="notes to learn from")
     parser.add_argument("--scored", type=int, default=200, help="notes to score on")
+    parser.add_argument("--copies", type=int, default=3, help="notes that are made of each")
     parser.add_argument("--styles", default=",".join(SCRUBBERS))
     parser.add_argument("--submodels", default="regex,tbed,crf")
     parser.add_argument("--folds", type=int, default=3)
@@ -94,16 +109,18 @@ def main() -> None:
     arguments = parser.parse_args()
     original = corpus_of(invented("en", arguments.notes, seed=_SEED), "en")
     unseen = corpus_of(invented("en", arguments.scored, seed=_SEED_OF_SCORED), "en")
-    settings = settings_for(original, comma_list(arguments.submodels), arguments.folds)
+    members = comma_list(arguments.submodels)
+    settings, alone = settings_for(original, members, arguments.folds), len(members) == 1
 
     def answered(corpus: Corpus) -> Corpus:
         """The unseen notes as an engine trained on a corpus marks them."""
-        return unseen.with_spans(answers_of(corpus, settings, unseen=unseen.documents, jobs=arguments.jobs)[STACK])
+        answers = answers_of(corpus, settings, unseen=unseen.documents, stack=not alone, jobs=arguments.jobs)
+        return unseen.with_spans(answers[members[0] if alone else STACK])
 
     systems = {"originals": answered(original)}
     for name in comma_list(arguments.styles):
         taken_out = replace(original, documents=tuple(scrub(note, SCRUBBERS[name]) for note in original.documents))
-        filled = fill(taken_out, Style.of(name), seed=_SEED)
+        filled = fill(taken_out, Style.of(name), copies=arguments.copies, seed=_SEED)
         systems[name] = answered(filled.corpus)
         score = evaluate(unseen, systems[name]).strict.f1.value
         print(f"{name}: strict F1 {percent(score)}; {_told(original, filled, SCRUBBERS[name])}", flush=True)
@@ -128,8 +145,9 @@ def _told(original: Corpus, filled: Filled, scrubber: Scrubber) -> str:
     """How many of the placeholders were filled, and how many of these with the label that was there."""
     n = n_filled = n_right = 0
     left = [(one.document, one.start, "") for one in filled.unfilled]
-    for note, new in zip(original.documents, filled.corpus.documents, strict=True):
-        now = [(span.start, span.label) for span in new.spans] + [(at, "") for id, at, _ in left if id == note.id]
+    copies = len(filled.corpus) // len(original)
+    for note, new in zip(original.documents, filled.corpus.documents[::copies], strict=True):
+        now = [(span.start, span.label) for span in new.spans] + [(at, "") for id, at, _ in left if id == new.id]
         for group, (_, label) in zip(overlapping_groups(note.spans), sorted(now), strict=False):
             span = group[0]
             if scrubber(note.text[span.start : span.end], span.label, 1):

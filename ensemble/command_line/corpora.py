@@ -180,6 +180,7 @@ def fill(
         option("Annotated notes, from which to learn what ___ replaces; default: invented ones."),
     ] = None,
     sure: Annotated[float, option("Leave ___ if the best guess is less probable than this.", min=0, max=1)] = 0.6,
+    copies: Annotated[int, option("Notes to make of each, about different patients.", min=1)] = 1,
     unfilled: Annotated[Path | None, option("Write a list of the placeholders that are left.")] = None,
     text: Annotated[bool, option("Add the text of the placeholders to the list.", "--text")] = False,
     to: options.AnnotatedFormatOption = "",
@@ -197,7 +198,7 @@ def fill(
     chosen = Style.of(style) if style else None
     source = corpora.read(input_path(notes), language=language)
     told = corpora.read(like, language=language) if like else None
-    made = fill(source, chosen, language=language, like=told, sure=sure, seed=seed)
+    made = fill(source, chosen, language=language, like=told, sure=sure, copies=copies, seed=seed)
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(notes))
     if format == "text":
         format = "jsonl" if str(out) == "-" else "brat"

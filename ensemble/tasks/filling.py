@@ -95,6 +95,7 @@ def fill(
     language: str = "",
     like: Corpus | None = None,
     sure: float = SURE,
+    copies: int = 1,
     seed: int = 0,
 ) -> Filled:
     """Fill the placeholders of some notes.
@@ -105,6 +106,8 @@ def fill(
     :param like: annotated notes in the labels of the language, from which is learned what the words around tell; by
         default invented ones.
     :param sure: the least probability of what the words around tell.
+    :param copies: how many of each note are made, about different patients; two or more are named `NOTE-COPY`. More of
+        them show more of the forms that an identifier may have in a place.
     :raises CorpusError: if there is no placeholder, or none that is known.
     :raises SettingsError: for a language in which nothing can be invented.
     """
@@ -122,9 +125,15 @@ def fill(
     notes = _placeholders_of(corpus, style, language)
     if style.by_context or any(len(placed.write) > 1 for _, found in notes for placed in found):
         notes = _told_by_context(notes, language, like, sure, seed)
-    filler = Filler(notes, language, seed, dict(_sexes(corpus.documents, language)))
-    made = [filler.fill(note, found) for note, found in notes]
-    before = Counter(span.label for note in corpus.documents for span in note.spans)
+    sexes = dict(_sexes(corpus.documents, language))
+    seeds = [seed, *(random.Random(f"{seed}/copy/{copy}").getrandbits(32) for copy in range(1, copies))]
+    fillers = [Filler(notes, language, of_copy, sexes) for of_copy in seeds]
+    made = [
+        filler.fill(replace(note, id=f"{note.id}-{copy}") if copies > 1 else note, found)
+        for note, found in notes
+        for copy, filler in enumerate(fillers, 1)
+    ]
+    before = Counter(span.label for note in corpus.documents for span in note.spans for _ in fillers)
     after = Counter(span.label for note, _ in made for span in note.spans)
     why = f"less than {sure:g} sure what it was" if style.by_context else "of a kind that the style does not know"
     left = [Unfilled(note.id, *place, why, note.text[slice(*place)]) for note, places in made for place in places]
@@ -256,8 +265,7 @@ class Filler:
         """
         patient = self._patient(note.group)
         scene = Scene.begun(patient, patient.first_visit, random.Random(f"{self.seed}/fill/{note.id}"))
-        ends, starts = [0, *(placed.end for placed in found)], [*(placed.start for placed in found), len(note.text)]
-        in_case = _case_of("".join(note.text[end:start] for end, start in zip(ends, starts, strict=True)))
+        in_case = _case_of(note.text, found)
         pieces: list[str] = []
         spans: list[Span] = []
         left: list[tuple[int, int]] = []
@@ -267,11 +275,13 @@ class Filler:
             if not placed.write:
                 left.append((placed.start + length - at, placed.end + length - at))
                 continue
-            written = [(in_case(text), label) for text, label in self._written(note.group, placed, contexts, scene)]
-            for text, label in [(note.text[at : placed.start], ""), *written]:
+            for text, label in [
+                (note.text[at : placed.start], ""),
+                *self._written(note.group, placed, contexts, scene),
+            ]:
                 spans += [Span(length, length + len(text), label)] if label else []
-                pieces.append(text)
-                length += len(text)
+                pieces.append(in_case(text) if label else text)
+                length += len(pieces[-1])
             at = placed.end
             moved.append((at, length - at))
         is_filled = touching([(placed.start, placed.end) for placed in found if placed.write])
@@ -291,22 +301,13 @@ class Filler:
     def _written(self, group: str, placed: Placed, contexts: Sequence[Context], scene: Scene) -> list[tuple[str, str]]:
         """The text in place of a placeholder, in pieces with labels; literal text has none."""
         which = f"{placed.kind}/{placed.which}" if placed.which else ""
-        same = random.Random(f"{self.seed}/{group}/{which}") if which else scene.rng
         day = self._moved(placed, group, scene.note_date)
         # A scene has no day before the patient is a year old.
         born = min(scene.patient.born, day - timedelta(days=366)) if placed.on else scene.patient.born
         scene = replace(scene, note_date=day, patient=replace(scene.patient, born=born))
         written: list[tuple[str, str]] = []
-        for slot in self._template(placed.write[0], contexts, same):
-            if isinstance(slot, str):
-                written.append((slot, ""))
-                continue
-            if which:
-                slot = self._the_same(slot, group, which)
-                of_patient = slot.kind in ("PATIENT", *_DRAWN)
-                scene = replace(scene, rng=same) if slot.kind in _DRAWN else scene
-                scene = scene if of_patient else replace(scene, patient=self._patient(group, which))
-            written += scene.pieces(slot)
+        for piece in self._template(placed.write[0], contexts, scene.rng):
+            written += [(piece, "")] if isinstance(piece, str) else self._pieces(piece, group, which, scene)
         return written
 
     def _template(self, way: str, contexts: Sequence[Context], rng: random.Random) -> list[str | Placeholder]:
@@ -319,6 +320,16 @@ class Filler:
             piece if isinstance(piece, str) else habits.formed(piece, labels.get(piece.kind, ""), contexts, rng)
             for piece in expand(way, {}, rng)
         ]
+
+    def _pieces(self, slot: Placeholder, group: str, which: str, scene: Scene) -> list[tuple[str, str]]:
+        """The text of PHI in pieces with labels; with a number, of what the number means."""
+        if which:
+            slot = self._the_same(slot, group, which)
+            if slot.kind in _DRAWN:
+                scene = replace(scene, rng=random.Random(f"{self.seed}/{group}/{which}"))
+            elif slot.kind != "PATIENT":
+                scene = replace(scene, patient=self._patient(group, which))
+        return scene.pieces(slot)
 
     def _the_same(self, slot: Placeholder, group: str, which: str) -> Placeholder:
         """The slot as one that a number means: of one kind wherever it is, of drawn things also of one form."""
@@ -357,8 +368,9 @@ def _day_of(on: Mapping[str, int]) -> date | None:
         return None
 
 
-def _case_of(text: str) -> Callable[[str], str]:
+def _case_of(text: str, found: Sequence[Placed]) -> Callable[[str], str]:
     """How PHI of a note is cased: in capitals or small letters where all else is."""
-    n_letters, n_upper = sum(map(str.isalpha, text)), sum(map(str.isupper, text))
-    share = n_upper / n_letters if n_letters >= _TO_TELL_CASE else 0.5
-    return str.upper if share > _ALL else str.lower if share < 1 - _ALL else str
+    ends, starts = [0, *(placed.end for placed in found)], [*(placed.start for placed in found), len(text)]
+    letters = [sign for end, start in zip(ends, starts, strict=True) for sign in text[end:start] if sign.isalpha()]
+    upper = sum(map(str.isupper, letters)) / len(letters) if len(letters) >= _TO_TELL_CASE else 0.5
+    return str.upper if upper > _ALL else str.lower if upper < 1 - _ALL else str

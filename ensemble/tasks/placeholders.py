@@ -4,10 +4,11 @@
     [Placed(4, 31, "Last Name (STitle)", "12", ("[[DOCTOR:lastname]]",))]
 
 A style is a TOML file: `pattern` is a regular expression whose group `kind` says what was there and whose group `which`
-says which one; its table `[kinds]` has regular expressions of whole kinds, each with what is written there, in the
-notation of `ensemble.synthesis.grammar`, or a list of such, of which the words around decide; the first that fits
-counts. Groups `year`, `month` and `day` of a kind give a
-date. Without `[kinds]`, the kinds are the labels of the language's label set; without a group `kind`, the words around
+says which one; its table `[kinds]` has regular expressions of whole kinds, or of a kind, a blank and which, each with
+what is written there, in the notation of `ensemble.synthesis.grammar`, or a list of such, of which the words around
+decide; the first that fits counts. Groups `year`, `month` and `day` of a kind give a date. What a name, place or date
+leaves open, its form above all, is drawn as templates have it between such words (`ensemble.synthesis.habits`).
+Without `[kinds]`, the kinds are the labels of the language's label set; without a group `kind`, the words around
 must tell.
 """
 
@@ -129,7 +130,7 @@ class Style:
 
     def _of_kind(self, placed: Placed) -> Placed:
         for fits, write in self.kinds:
-            if match := fits.search(placed.kind):
+            if match := fits.search(placed.kind) or fits.search(f"{placed.kind} {placed.which}"):
                 on = {
                     name: int(match[name])
                     for name in _DATED
