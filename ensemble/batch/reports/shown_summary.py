@@ -206,7 +206,7 @@ def render_page(summary: Summary, output: Path) -> str:
         verdict=f"On {summary.begun_on}, {first}; {found}",
         is_bad=summary.n_left > 0,
         done=map(_sentence, [*others, *engines]),
-        certified=_sentence(certified or _UNCERTIFIED),
+        certified=_sentence(f"certificate: {certified}" if certified else _UNCERTIFIED),
         drifted=map(_sentence, drifted(summary)),
         attack=[f"Not tried yet: {step}" for step in untried(summary, Path("OUT"))],
         held=[f"{_sentence(reason)} (see quarantine.jsonl)" for reason in held_back(summary)],
