@@ -20,8 +20,8 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "tomli_w": "tomli-w",
 }
-BY_NAME_ONLY = {"python-stdnum"}
-"""Libraries whose modules a table names and `import_module` imports."""
+BY_NAME_ONLY = {"python-stdnum", "spacy-lookups-data"}
+"""Libraries whose modules a table names and `import_module` imports, and one of data alone."""
 
 
 @pytest.fixture(scope="module")

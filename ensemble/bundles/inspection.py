@@ -4,10 +4,10 @@
     found.table()                 counts by label
     found.read                    those with a word that can be read
 
-All files are decoded: the strings in JSON and arrays, text, the attributes of CRFs by the values that they are numbers
-of. Words are runs of letters or digits, folded. A word of a public list tells nothing (`ensemble.engine.public_words`),
-so an identifier can be read if another of its words can; in one piece, if all its words follow each other in one
-string, and it has more than one, of which one is longer than two letters.
+All files but that of installed clusters are decoded: the strings in JSON and arrays, text, the attributes of CRFs by
+the values that they are numbers of. Words are runs of letters or digits, folded. A word of a public list tells nothing
+(`ensemble.engine.public_words`), so an identifier can be read if another of its words can; in one piece, if all its
+words follow each other in one string, and it has more than one, of which one is longer than two letters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from phistack.ensemble.bundles.files import read_bundle
 from phistack.ensemble.engine.public_words import public_strings, public_words, strings_in
 from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.features.columns.settings import SPELLED
-from phistack.features.columns.table import FeatureSpace
+from phistack.features.columns.table import PUBLIC_CLUSTERS, FeatureSpace
 from phistack.features.discretion import runs_in
 from phistack.features.documents import Corpus
 from phistack.features.errors import CorpusError
@@ -36,6 +36,9 @@ from phistack.submodels.crf.submodel import CrfSubmodel, numbers_of
 from phistack.submodels.crf.templates import AT
 
 _CRF = "model.crfsuite"
+_OF_LANGUAGE = f"features/{PUBLIC_CLUSTERS}"
+"""The file of words of a language, the same for all notes."""
+
 _OF_FIGURES = ("manifest.json", "MODEL_CARD.md", "calibration.svg", "self_test.json")
 """Files about an engine, made of figures, hashes and invented sentences: their numbers are no identifiers."""
 
@@ -131,6 +134,8 @@ def inspected(path: Path, notes: Corpus) -> Inspection:
 def strings_of(files: SavedFiles) -> Iterator[tuple[str, str]]:
     """All strings in the files of a bundle, those of a bundle within it too, each after the name of its file."""
     for name in files.names:
+        if name.endswith(_OF_LANGUAGE):
+            continue
         with damage_refused(f"the file {name}"):
             strings = _decoded(files, name)
             if name.rpartition("/")[2] in _OF_FIGURES:

@@ -202,6 +202,9 @@ class TrainingOptions:
     group_by: GroupByOption = ""
     seed: Annotated[int | None, option("Seed of all random choices.", show_default="0")] = None
     patterns: PatternsOption = None
+    clusters: Annotated[
+        str, option("Brown clusters of words: a file, or `installed` (pip install '.[clusters]': en, es, de).")
+    ] = ""
     private: Annotated[
         bool, option("Keep no word of identifiers or of fewer than five patients in the engine.", "--private")
     ] = False
@@ -237,7 +240,11 @@ class TrainingOptions:
             settings = settings.with_patterns(self.patterns)
         settings = replace(
             settings,
-            features=replace(settings.features, language=self.language or settings.features.language),
+            features=replace(
+                settings.features,
+                language=self.language or settings.features.language,
+                clusters=self.clusters or settings.features.clusters,
+            ),
             folds=settings.folds if self.folds is None else self.folds,
             seed=settings.seed if self.seed is None else self.seed,
             group_by=self.group_by or settings.group_by,

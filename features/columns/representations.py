@@ -6,14 +6,16 @@
     vectors = read_vectors(Path("medline.bin"), {"ward", "0000"})     word2vec (text, binary), fastText .vec, GloVe
     vectors.words, vectors.rows                                       ("ward", "0000"), (2, 200) of length 1
     read_clusters(Path("brown.txt"), {"ward"})                        {"ward": "0110101"}
+    installed_clusters("es", 1_000)                                   {"Ana": "0010000...", ...}, of any notes
 
-Only words of the training notes are kept. A trained engine keeps their clusters but not their vectors, which are in the
-weights of its network, and it keeps character language models whole.
+From files, only words of the training notes are kept. A trained engine keeps their clusters but not their vectors,
+which are in the weights of its network, and it keeps character language models whole.
 
 Files are read once from front to back, unpacked if their names end in `.gz`, so a file may be larger than the memory.
 Words are in normal form: small letters, digits as 0. If several words of a file have the same form, the one spelled so
-counts, or else the first. Vectors: Mikolov 2013, Pennington 2014, Bojanowski 2017. Clusters: Brown 1992 with prefixes
-as in Ratinov and Roth 2009; of vectors as in Liu 2017 and Adams 2019.
+counts, or else the first. Installed clusters are by spelling, and by normal form for what is spelled otherwise.
+Vectors: Mikolov 2013, Pennington 2014, Bojanowski 2017. Clusters: Brown 1992 with prefixes as in Ratinov and Roth 2009;
+of vectors as in Liu 2017 and Adams 2019.
 """
 
 from __future__ import annotations
@@ -23,9 +25,12 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self, TypedDict, TypeVar
 
+import msgspec
 import numpy as np
 
 from phistack.features.arrays import Floats32
@@ -33,7 +38,7 @@ from phistack.features.character_models import CharacterModels
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.vocabulary import Coded
 from phistack.features.columns.word_columns import NONE, normal_form
-from phistack.features.errors import BundleError, SettingsError
+from phistack.features.errors import BundleError, SettingsError, need
 from phistack.features.files import file_named, opened
 
 BROWN_COLUMNS: Mapping[str, int] = {"brown4": 4, "brown6": 6, "brown10": 10, "brown20": 20}
@@ -42,6 +47,14 @@ BROWN_COLUMNS: Mapping[str, int] = {"brown4": 4, "brown6": 6, "brown10": 10, "br
 VECTOR_CLUSTER = "vector_cluster"
 """The column of the cluster of a word's vector."""
 
+INSTALLED_CLUSTERS = "installed"
+"""The setting for the clusters of the language in the package spacy-lookups-data."""
+
+MOST_FREQUENT = 200_000
+"""How many words of these are kept unless the settings say."""
+
+_PACKAGE = "spacy_lookups_data"
+_IN_PACKAGE = "_lexeme_cluster.json.gz"
 _SEED = 0
 
 
@@ -56,7 +69,7 @@ class RepresentationsState(TypedDict, total=False):
 class Representations:
     """Representations of words, by normal form.
 
-    :param brown: word -> bits of its Brown cluster.
+    :param brown: word -> bits of its Brown cluster; installed ones also by spelling.
     :param vector_clusters: word -> number of the cluster of its vector.
     :param vectors: in training only.
     :param language_models: of characters; kept by a trained engine.
@@ -75,7 +88,8 @@ class Representations:
         vectors: str,
         n_clusters: int,
         clusters: str,
-        further: int,
+        further: int | None,
+        language: str,
         language_models: str = "",
     ) -> Self:
         """Read the representations of some words from files.
@@ -83,14 +97,20 @@ class Representations:
         :param words: normal forms.
         :param vectors: a file of word vectors; empty for none.
         :param n_clusters: of the vectors.
-        :param clusters: a file of Brown clusters; empty for none.
-        :param further: the number of words from the front of each file to keep as well.
+        :param clusters: a file of Brown clusters, or `INSTALLED_CLUSTERS`; empty for none.
+        :param further: the number of words from the front of each file to keep as well; of installed clusters nothing
+            else is kept, so that they tell nothing of the notes. `None`: 0, and of these `MOST_FREQUENT`.
+        :param language: ISO 639-1 code, of installed clusters.
         :param language_models: a folder; empty for none.
         :raises SettingsError: if a file cannot be used.
         """
-        found = read_vectors(Path(vectors), words, further=further) if vectors else None
+        if clusters == INSTALLED_CLUSTERS:
+            brown = installed_clusters(language, MOST_FREQUENT if further is None else further)
+        else:
+            brown = read_clusters(Path(clusters), words, further=further or 0) if clusters else {}
+        found = read_vectors(Path(vectors), words, further=further or 0) if vectors else None
         return cls(
-            read_clusters(Path(clusters), words, further=further) if clusters else {},
+            brown,
             dict(zip(found.words, k_means(found.rows, n_clusters), strict=True)) if found else {},
             found,
             CharacterModels.read(Path(language_models)) if language_models else None,
@@ -104,7 +124,9 @@ class Representations:
         if name == VECTOR_CLUSTER:
             return layout.mapped_words(name, lambda word: str(self.vector_clusters.get(normal_form(word), NONE)))
         n_bits = BROWN_COLUMNS[name]
-        return layout.mapped_words(name, lambda word: self.brown.get(normal_form(word), NONE)[:n_bits])
+        return layout.mapped_words(
+            name, lambda word: (self.brown.get(word) or self.brown.get(normal_form(word), NONE))[:n_bits]
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -124,9 +146,17 @@ class Representations:
     def from_dict(cls, state: RepresentationsState, language_models: CharacterModels | None = None) -> Self:
         """From the result of `to_dict` and language models; :raises BundleError: for invalid clusters."""
         brown = state.get("brown", {})
-        if any(not bits or bits.strip("01") for bits in brown.values()):
+        if any(not bits or bits.strip("01") for bits in set(brown.values())):
             raise BundleError("the word clusters of the engine are no strings of 0 and 1")
         return cls(brown, state.get("vector_clusters", {}), language_models=language_models)
+
+
+def by_cluster(brown: Mapping[str, str]) -> dict[str, list[str]]:
+    """Bits -> the words with them, sorted, so that the file of so many words is small."""
+    words: dict[str, list[str]] = {}
+    for word, bits in sorted(brown.items()):
+        words.setdefault(bits, []).append(word)
+    return words
 
 
 def k_means(rows: Floats32, n_clusters: int) -> list[int]:
@@ -142,6 +172,7 @@ def k_means(rows: Floats32, n_clusters: int) -> list[int]:
     return numbers
 
 
+_BITS = max(BROWN_COLUMNS.values())
 _LONGEST_LINE = 2**20
 _MOST_NUMBERS = 4096
 _PIECE = 2**20
@@ -194,6 +225,28 @@ def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> d
     """
     with file_named("the file of word clusters", path), opened(path, "it") as (file, _):
         return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))
+
+
+def installed_clusters(language: str, n_words: int) -> dict[str, str]:
+    """The Brown clusters of the most frequent words of a language, by spelling and normal form, of 20 bits.
+
+    :param language: ISO 639-1 code.
+    :raises MissingResourceError: if the package is not installed.
+    :raises SettingsError: if it has no clusters of the language, or they cannot be read.
+    """
+    need(_PACKAGE, "clusters", f'clusters = "{INSTALLED_CLUSTERS}"')
+    [home] = find_spec(_PACKAGE).submodule_search_locations
+    paths = {path.name.removesuffix(_IN_PACKAGE): path for path in Path(home, "data").glob(f"*{_IN_PACKAGE}")}
+    if language not in paths:
+        raise SettingsError(
+            f"{_PACKAGE} has no clusters of the language {language}, only of {', '.join(sorted(paths))}; leave "
+            "clusters out, or name a file of your own from `phistack vectors`"
+        )
+    with file_named("the file of installed clusters", paths[language]), opened(paths[language], "it") as (file, _):
+        numbers = msgspec.json.decode(file.read(), type=dict[str, int])
+    # The most frequent words come first. The lowest bit of a number is the first of its path; 0 is no cluster.
+    rows = list(islice(((word, f"{n:b}"[::-1].ljust(_BITS, "0")) for word, n in numbers.items() if n), n_words))
+    return {normal_form(word): bits for word, bits in reversed(rows)} | dict(rows)
 
 
 def _kept(rows: Iterable[tuple[bytes, Callable[[], _T]]], wanted: Collection[str], further: int) -> dict[str, _T]:

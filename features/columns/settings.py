@@ -81,8 +81,11 @@ class FeatureSettings:
     :param extra: names of optional columns, ours or of other packages; see `features.columns.installed`.
     :param vectors: a file of word vectors; see `features.columns.representations`. Empty for none.
     :param vector_clusters: number of k-means clusters of the vectors, for the column `vector_cluster`.
-    :param clusters: a file of Brown clusters, whose prefixes are columns; empty for none.
-    :param further_words: number of words from the front of both files to keep besides those of the training notes.
+    :param clusters: a file of Brown clusters, whose prefixes are columns, or `installed`, for those of the language in
+        an installed package; empty for none.
+    :param further_words: number of words from the front of both files to keep besides those of the training notes. Of
+        installed clusters, the number of most frequent words to keep, in place of those of the notes; by default
+        `MOST_FREQUENT` of `features.columns.representations`.
     :param language_models: a folder of character language models; see `features.character_models`. Empty for none.
     :param html: whether notes are known to be HTML, so that tags need no evidence; see `features.markup`.
     """
@@ -100,7 +103,7 @@ class FeatureSettings:
     vectors: str = ""
     vector_clusters: int = 200
     clusters: str = ""
-    further_words: int = 0
+    further_words: int | None = None
     language_models: str = ""
 
     def __post_init__(self) -> None:
@@ -114,7 +117,7 @@ class FeatureSettings:
             raise SettingsError(f"byte_pairs must be 0 or more, byte_pairs_per_word from 0 to {_MOST_MERGES}")
         if self.byte_pairs and self.byte_pairs_per_word:
             raise SettingsError("give byte_pairs or byte_pairs_per_word, not both")
-        if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or self.further_words < 0:
+        if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or (self.further_words or 0) < 0:
             raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
         for column in ("pos", "ner"):
             if getattr(self, column) == INSTALLED:

@@ -30,7 +30,12 @@ from phistack.features.arrays import Integers, Integers32
 from phistack.features.character_models import CharacterModels
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.columns.layout import Known, Layout
-from phistack.features.columns.representations import Representations, RepresentationsState
+from phistack.features.columns.representations import (
+    INSTALLED_CLUSTERS,
+    Representations,
+    RepresentationsState,
+    by_cluster,
+)
 from phistack.features.columns.settings import (
     OWN_COLUMNS,
     QUOTED,
@@ -51,6 +56,9 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import encode
 from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets, learned_abbreviations
 from phistack.features.writing import write_json
+
+PUBLIC_CLUSTERS = "public_clusters.json"
+"""The file of installed clusters: words of the language by cluster, and none of the notes."""
 
 _NOTES_AT_ONCE = 64
 
@@ -227,7 +235,7 @@ class FeatureSpace:
         return Representations.read(
             set(map(normal_form, words)), vectors=self.settings.vectors, n_clusters=self.settings.vector_clusters,
             clusters=self.settings.clusters, further=self.settings.further_words,
-            language_models=self.settings.language_models,
+            language=self.settings.language, language_models=self.settings.language_models,
         )  # fmt: skip
 
     def table(self, document: Document) -> FeatureTable:
@@ -267,9 +275,12 @@ class FeatureSpace:
             "gazetteers": self.gazetteers_.to_dict(),
             "vocabularies": {name: list(vocabulary.values) for name, vocabulary in self.vocabularies_.items()},
         }
-        if self.representations_:
-            state["representations"] = self.representations_.to_dict()
         folder.mkdir(parents=True, exist_ok=True)
+        if self.representations_:
+            represented = self.representations_.to_dict()
+            if self.settings.clusters == INSTALLED_CLUSTERS:
+                write_json(folder / PUBLIC_CLUSTERS, by_cluster(represented.pop("brown")), indent=None)
+            state["representations"] = represented
         write_json(folder / "features.json", state, indent=None)
         if self.representations_.language_models is not None:
             self.representations_.language_models.save(folder)
@@ -287,7 +298,11 @@ class FeatureSpace:
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
             models = CharacterModels.load(files) if CharacterModels.in_files(files) else None
-            space.representations_ = Representations.from_dict(state.get("representations", {}), models)
+            represented = state.get("representations", {})
+            if PUBLIC_CLUSTERS in files:
+                public = files.json(PUBLIC_CLUSTERS, dict[str, list[str]])
+                represented["brown"] = {word: bits for bits, words in public.items() for word in words}
+            space.representations_ = Representations.from_dict(represented, models)
             space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, space.representations_)
         return space
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from phistack.features.columns.representations import BROWN_COLUMNS
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.errors import SettingsError, need, no_such
@@ -21,7 +22,7 @@ DEFAULT_COLUMNS = (
     "key", "key_distance", "key_in_document", "section", "shape", "line_start", "line_position", "line_from_start",
     "line_length", "space_before", "number", "starts_upper", "all_upper", "times_in_document", "document_position",
     "first_name", "last_name", "city", "region", "country", "month", "weekday", "occupation", "relative",
-    "piece_shape", "place_in_piece",
+    "piece_shape", "place_in_piece", *BROWN_COLUMNS,
 )  # fmt: skip
 """The feature columns that are read by default."""
 
