@@ -235,8 +235,9 @@ def installed_clusters(language: str, n_words: int) -> dict[str, str]:
     :raises SettingsError: if it has no clusters of the language, or they cannot be read.
     """
     need(_PACKAGE, "clusters", f'clusters = "{INSTALLED_CLUSTERS}"')
-    [home] = find_spec(_PACKAGE).submodule_search_locations
-    paths = {path.name.removesuffix(_IN_PACKAGE): path for path in Path(home, "data").glob(f"*{_IN_PACKAGE}")}
+    homes = getattr(find_spec(_PACKAGE), "submodule_search_locations", ())
+    found = (path for home in homes for path in Path(home, "data").glob(f"*{_IN_PACKAGE}"))
+    paths = {path.name.removesuffix(_IN_PACKAGE): path for path in found}
     if language not in paths:
         raise SettingsError(
             f"{_PACKAGE} has no clusters of the language {language}, only of {', '.join(sorted(paths))}; leave "
