@@ -104,11 +104,11 @@ class Representations:
         :param language_models: a folder; empty for none.
         :raises SettingsError: if a file cannot be used.
         """
+        found = read_vectors(Path(vectors), words, further=further or 0) if vectors else None
         if clusters == INSTALLED_CLUSTERS:
             brown = installed_clusters(language, MOST_FREQUENT if further is None else further)
         else:
             brown = read_clusters(Path(clusters), words, further=further or 0) if clusters else {}
-        found = read_vectors(Path(vectors), words, further=further or 0) if vectors else None
         return cls(
             brown,
             dict(zip(found.words, k_means(found.rows, n_clusters), strict=True)) if found else {},
