@@ -75,6 +75,7 @@ def parser(what: str | None, out: Path) -> ArgumentParser:
     found.add_argument("--results", type=Path, default=RESULTS, help="folder of the results files")
     found.add_argument("--jobs", type=int, default=2)
     found.add_argument("--submodels", default=",".join(SUBMODELS))
+    found.add_argument("--clusters", default="", help="Brown clusters: a file, or installed")
     return found
 
 

@@ -33,7 +33,7 @@ def main() -> None:
         if not (arguments.corpus / part).is_dir():
             sys.exit(f"meddocan: there is no folder {arguments.corpus / part}; README.md says where to get the corpus")
     train, dev = (read_corpus(arguments.corpus / part) for part in ("train", "dev"))
-    features = FeatureSettings(language=train.label_set.language)
+    features = FeatureSettings(language=train.label_set.language, clusters=arguments.clusters)
     settings = EngineSettings(features=features).only(comma_list(arguments.submodels))
     write_results(arguments.results, measure(MEDDOCAN, train, dev, settings, out=arguments.out, jobs=arguments.jobs))
 

@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join((*KNOWN, _OTHER_DOMAIN)), help="names of those at hand")
     parser.add_argument("--folds", default="5", help="one number or several, separated by commas")
     parser.add_argument("--network", choices=("without", "with", "both"), default="without")
+    parser.add_argument("--clusters", default="", help="Brown clusters: a file, or installed")
     parser.add_argument("--rounds", type=int, default=1, choices=(1, 2, 3, 4), help="how many quarters are scored")
     parser.add_argument("--shuffles", type=int, default=9999)
     parser.add_argument("--cache", type=Path, default=ROOT / "english_output" / "stacking", help="fold predictions")
@@ -80,8 +81,8 @@ def _cases(arguments: argparse.Namespace) -> list[StackingCase]:
     choices = list(product(_networks(arguments), _folds(arguments)))
     return [
         measured(
-            corpus, _MEMBERS[network], n_folds, rounds=arguments.rounds, shuffles=arguments.shuffles,
-            jobs=arguments.jobs, cache=arguments.cache,
+            corpus, _MEMBERS[network], n_folds, clusters=arguments.clusters, rounds=arguments.rounds,
+            shuffles=arguments.shuffles, jobs=arguments.jobs, cache=arguments.cache,
         )
         for corpus in _corpora(arguments)
         for network, n_folds in choices

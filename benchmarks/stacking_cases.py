@@ -91,6 +91,7 @@ def measured(
     members: Sequence[str],
     folds: int,
     *,
+    clusters: str = "",
     rounds: int = 1,
     shuffles: int = 9999,
     jobs: int = 1,
@@ -99,10 +100,11 @@ def measured(
     """Train on some of the notes, and score all choosers on those held out.
 
     :param members: names of submodels.
+    :param clusters: Brown clusters, as in the settings.
     :param rounds: how many of the parts are scored in turn.
     :param cache: a folder in which candidates are kept for the next run.
     """
-    settings = settings_for(corpus.notes, members, folds)
+    settings = settings_for(corpus.notes, members, folds, clusters)
     if corpus.name == INVENTED:
         settings = from_scratch(settings)
     decided: list[list[Decision]] = []
@@ -126,9 +128,9 @@ def measured(
     )  # fmt: skip
 
 
-def settings_for(corpus: Corpus, members: Sequence[str], folds: int) -> EngineSettings:
+def settings_for(corpus: Corpus, members: Sequence[str], folds: int, clusters: str = "") -> EngineSettings:
     """The default settings, with the language of a corpus and some of the submodels."""
-    features = FeatureSettings(language=corpus.label_set.language)
+    features = FeatureSettings(language=corpus.label_set.language, clusters=clusters)
     return EngineSettings(features=features, folds=folds).only(tuple(members))
 
 
