@@ -88,7 +88,7 @@ def test_what_is_not_there_is_one_sentence(package: Path, monkeypatch: pytest.Mo
         FeatureSpace(FeatureSettings(clusters="installed")).fit([NOTE])
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(
-        MissingResourceError, match=r"needs spacy_lookups_data; install it with: pip install '.\[clusters"
+        MissingResourceError, match=r"needs spacy_lookups_data; install it with: pip install '.\[word-clusters"
     ):
         FeatureSpace(FeatureSettings(clusters="installed")).fit([NOTE])
 

@@ -203,7 +203,7 @@ class TrainingOptions:
     seed: Annotated[int | None, option("Seed of all random choices.", show_default="0")] = None
     patterns: PatternsOption = None
     clusters: Annotated[
-        str, option("Brown clusters of words: a file, or `installed` (pip install '.[clusters]': en, es, de).")
+        str, option("Brown clusters of words: a file, or `installed` (pip install '.[word-clusters]': en, es, de).")
     ] = ""
     private: Annotated[
         bool, option("Keep no word of identifiers or of fewer than five patients in the engine.", "--private")

@@ -50,7 +50,7 @@ VECTOR_CLUSTER = "vector_cluster"
 INSTALLED_CLUSTERS = "installed"
 """The setting for the clusters of the language in the package spacy-lookups-data."""
 
-MOST_FREQUENT = 200_000
+MOST_FREQUENT = 100_000
 """How many words of these are kept unless the settings say."""
 
 _PACKAGE = "spacy_lookups_data"
@@ -234,7 +234,7 @@ def installed_clusters(language: str, n_words: int) -> dict[str, str]:
     :raises MissingResourceError: if the package is not installed.
     :raises SettingsError: if it has no clusters of the language, or they cannot be read.
     """
-    need(_PACKAGE, "clusters", f'clusters = "{INSTALLED_CLUSTERS}"')
+    need(_PACKAGE, "word-clusters", f'clusters = "{INSTALLED_CLUSTERS}"')
     homes = getattr(find_spec(_PACKAGE), "submodule_search_locations", ())
     found = (path for home in homes for path in Path(home, "data").glob(f"*{_IN_PACKAGE}"))
     paths = {path.name.removesuffix(_IN_PACKAGE): path for path in found}
