@@ -171,7 +171,6 @@ def test_names_without_a_match_are_counted_and_stay_with_their_patients(caplog: 
 
 
 def test_settings_without_a_pattern_are_what_they_were_and_a_file_may_have_one(tmp_path: Path) -> None:
-    assert "group_by" not in EngineSettings().to_dict()
     assert EngineSettings().digest != SETTINGS.digest
     assert EngineSettings.from_dict(json.loads(json.dumps(SETTINGS.to_dict()))) == SETTINGS
     (tmp_path / "s.toml").write_text("group_by = '_t(\\d+)'\n")

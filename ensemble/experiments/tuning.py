@@ -218,11 +218,7 @@ class Tuning:
 
     def draw(self, folder: Path) -> None:
         """The settings file for `train --config`, and the table of trials as text."""
-        import tomli_w
-
-        own = {name: value for name, value in self.settings.to_dict().items() if value is not None}
-        own["features"] = {name: value for name, value in own["features"].items() if value is not None}
-        (folder / "settings.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
+        (folder / "settings.toml").write_text(self.settings.to_toml(complete=False), encoding="utf-8")
         table = self.tables()["table"]
         (folder / "trials.txt").write_text("\n".join([table.title, "", *table.markdown(), ""]), encoding="utf-8")
 

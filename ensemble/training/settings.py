@@ -51,10 +51,6 @@ PRESETS = FileRegistry("presets", "preset", ".toml")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names with another meaning in tables and times of a training."""
-_LATER_FEATURES = (
-    "extra", "byte_pairs_per_word", "html", "vectors", "vector_clusters", "clusters", "further_words", "language_models"
-)  # fmt: skip
-_LATER_STACKING = ("rule_labels", "rules_file", "alone", "structured_text", "lean_on")
 _ITEM = r'(?:"[^"\n]*"|[\w.+-]+|\[[^\[\]\n]*\])'
 _SHORT_ARRAY = re.compile(rf"\[\n\s+((?:{_ITEM},\n\s+)*{_ITEM}),\n\s*\]")
 """An array of names, numbers or arrays of one line, an item a line, as `tomli_w` writes it."""
@@ -221,16 +217,8 @@ class EngineSettings:
         return replace(self, submodels=adapted)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, for `from_dict`; settings of later versions are left out at their defaults, to keep digests."""
+        """JSON-ready, for `from_dict`."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        for part, names in (("features", _LATER_FEATURES), ("stacker", _LATER_STACKING)):
-            own = getattr(self, part)
-            for name in names:
-                if getattr(own, name) == getattr(type(own)(), name):
-                    del plain[part][name]
-        for name in ("group_by", "private"):
-            if not getattr(self, name):
-                del plain[name]
         return plain
 
     def complete(self) -> dict[str, Any]:
@@ -238,12 +226,11 @@ class EngineSettings:
         own = {name: new_submodel(name, given).settings() for name, given in self.submodels.items()}
         kinds = {name: {KIND: given[KIND]} for name, given in self.submodels.items() if KIND in given}
         submodels = {name: {**own[name], **kinds.get(name, {})} for name in own}
-        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self), "submodels": submodels}))
-        return plain
+        return {**self.to_dict(), "submodels": submodels}
 
-    def to_toml(self) -> str:
-        """Every setting, as a file for `from_toml`."""
-        toml = tomli_w.dumps(_without_none(self.complete()))
+    def to_toml(self, *, complete: bool = True) -> str:
+        """Every setting, or those of submodels only as they were given, as a file for `from_toml`."""
+        toml = tomli_w.dumps(_without_none(self.complete() if complete else self.to_dict()))
         for _ in range(2):  # arrays, then arrays of these
             toml = _SHORT_ARRAY.sub(lambda array: "[" + re.sub(r"\n\s+", " ", array[1]) + "]", toml)
         return toml
@@ -251,8 +238,7 @@ class EngineSettings:
     @property
     def digest(self) -> str:
         """A short hash of all settings, those at their defaults too, for result tables."""
-        complete = json.dumps(self.to_dict() | {"submodels": self.complete()["submodels"]}, sort_keys=True)
-        return hashlib.sha256(complete.encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(self.complete(), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _check_names(names: tuple[str, ...]) -> None:
