@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
-from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.errors import BundleError, SettingsError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
@@ -218,13 +218,6 @@ def test_networks_are_averaged(fitted: BlstmSubmodel, tables: list[FeatureTable]
     for both, first, second in zip(*(model.emissions(tables) for model in (fitted, one, other)), strict=True):
         assert not np.allclose(first, second)
         np.testing.assert_allclose(both, (first + second) / 2, atol=1e-5)
-
-
-def test_notes_without_phi_are_refused(tables: list[FeatureTable]) -> None:
-    bare = [table.space.table(table.document.with_spans(())) for table in tables]
-    for nothing in (bare, []):
-        with pytest.raises(TrainingError, match="PHI"):
-            BlstmSubmodel().fit(nothing)
 
 
 @pytest.mark.parametrize(

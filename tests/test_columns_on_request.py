@@ -1,4 +1,4 @@
-"""Columns that are read only where the settings name them, and the CRF of Berg and Dalianis, which reads them."""
+"""Columns that are read only where the settings name them."""
 
 from pathlib import Path
 
@@ -14,8 +14,6 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
 from phistack.features.errors import PackageError
-from phistack.submodels.base import new_submodel
-from phistack.submodels.crf.submodel import CrfSubmodel
 
 NAMES = ("n_letters", "n_digits", "n_others", "honorific", "hospital", "number_pattern")
 
@@ -93,13 +91,3 @@ def test_figures_look_like_a_date_a_part_of_one_or_a_telephone_number(text: str,
     found = column("number_pattern", f"kl {text} kom")
     assert found.pop("kl") == found.pop("kom") == ""
     assert set(found.values()) == {value}
-
-
-def test_the_preset_has_the_features_of_the_paper_at_a_window_of_five() -> None:
-    preset = EngineSettings.preset("berg2019-crf")
-    model = new_submodel("crf", preset.submodels["crf"])
-    assert isinstance(model, CrfSubmodel) and (model.scheme, model.algorithm) == ("BIOES", "lbfgs")
-    read = {(name, offset) for cross in model.declared for name, offset in cross}
-    wanted = ("lower", "prefix4", "prefix8", "suffix4", "suffix8", "pos", "starts_upper", "first_name", "city", *NAMES)
-    assert all((name, offset) in read for name in wanted for offset in (-2, -1, 0, 1, 2))
-    assert preset.features.extra == ("lemma", *NAMES) and tuple(preset.submodels) == ("crf",) and preset.folds == 10

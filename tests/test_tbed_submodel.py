@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -119,14 +118,6 @@ def test_a_mistake_in_the_rules_is_found_at_load(
     with pytest.raises(BundleError) as caught:
         TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("damage", ["{", "[]", json.dumps({"settings": {"start": "moon"}, "tags": []})])
-def test_damaged_settings(tables: list[FeatureTable], tmp_path: Path, damage: str) -> None:
-    TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
-    (tmp_path / "settings.json").write_text(damage, encoding="utf-8")
-    with pytest.raises(BundleError, match="cannot be read"):
-        TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
 
 
 def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_path: Path) -> None:

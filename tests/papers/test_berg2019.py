@@ -20,6 +20,11 @@ NOTES = synthesize(14, seed=1, language="sv")
 LSTM_PRESET, CRF_PRESET = EngineSettings.preset("berg2019-lstm"), EngineSettings.preset("berg2019-crf")
 LSTM: Any = new_submodel("lstm", LSTM_PRESET.submodels["lstm"])
 CRF: Any = new_submodel("crf", CRF_PRESET.submodels["crf"])
+NAMES = ("n_letters", "n_digits", "n_others", "honorific", "hospital", "number_pattern")
+FEATURES = (
+    *("lemma", "lower", "prefix4", "prefix8", "suffix4", "suffix8", "pos", "starts_upper", "first_name", "city"),
+    *NAMES,
+)
 
 PAPER = [
     ("one LSTM", [kind_of(name, given) for name, given in LSTM_PRESET.submodels.items()], ["blstm"]),
@@ -39,7 +44,10 @@ PAPER = [
         for name in ("average", "word_dropout", "value_dropout", "replacement", "language_model", "easy_below")
     }, {0.0}),
     ("one network, each sentence alone", (LSTM.networks, LSTM.window), (1, 1)),
-    ("lemma at a window of 5", {("lemma", i) for i in range(-2, 3)} <= {a for c in CRF.declared for a in c}, True),
+    ("one CRF", tuple(CRF_PRESET.submodels), ("crf",)),
+    ("columns on request", CRF_PRESET.features.extra, ("lemma", *NAMES)),
+    ("features at a window of 5", {(name, i) for name in FEATURES for i in range(-2, 3)}
+     - {atom for cross in CRF.declared for atom in cross}, set()),
     ("every cross of the CRF can be read", {n for c in CRF.declared for n, _ in c} - {"pos"}
      <= set(CRF_PRESET.features.columns), True),
     ("L-BFGS", CRF.algorithm, "lbfgs"),
