@@ -1,4 +1,4 @@
-"""What an engine keeps of its training notes if it must give nobody away: the one filter of all that it learns.
+"""What a private engine keeps of its training notes: the one filter of all that it learns.
 
     discretion = Discretion.of(notes, 5, is_public={"hospital"}.__contains__)
     discretion.hides("Birchwood Hospital")         True, if an identifier in the notes has the word Birchwood

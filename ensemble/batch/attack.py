@@ -4,7 +4,7 @@
     found.places[0]              LookAlike("17", 120, 131, "DOCTOR", 0.93, ("regex", "crf"), "Hill")
     found.shifts                 Counter({728: 40, 104: 3}): for 3 patients 104 shifts of their dates are possible
 
-Surrogates hide what was missed as long as nobody tells the two apart. The attacker learns from the surrogates of half
+Surrogates hide what was missed if nobody can tell the two apart. The attacker learns from the surrogates of half
 the patients how identifiers look here, and searches the notes of the other half; then the other way round, so that
 every note is attacked. Where the run replaced something is known from its reports; an attacker reads it off the text.
 What his models find elsewhere was probably missed.

@@ -16,7 +16,7 @@
     cascade/              the submodels that read only lines in doubt, and thresholds
 
 A bundle holds no code, and nothing is unpickled. It is refused if a file is missing, changed or not listed, if its
-protocol is not ours, or if the self-test gives other answers.
+protocol is unknown, or if the self-test gives other answers.
 """
 
 from __future__ import annotations

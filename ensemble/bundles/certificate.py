@@ -122,7 +122,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_certificate(path: Path) -> Certificate:
-    """Read a certificate; :raises SettingsError: if the file is none."""
+    """Read a certificate; :raises SettingsError: if the file is not one."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Certificate)
     except OSError as error:

@@ -5,7 +5,7 @@
     found.read                    those with a word that can be read
 
 All files but that of installed clusters are decoded: the strings in JSON and arrays, text, the attributes of CRFs by
-the values that they are numbers of. Words are runs of letters or digits, folded. A word of a public list tells nothing
+the values that they are numbers of. Words are runs of letters or digits, folded. A word of a public list says nothing
 (`ensemble.engine.public_words`), so an identifier can be read if another of its words can; in one piece, if all its
 words follow each other in one string, and it has more than one, of which one is longer than two letters.
 """

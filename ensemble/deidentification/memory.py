@@ -138,7 +138,7 @@ class PatientMemory:
         :param role: `first` or `last` where the label says that a name is one.
         :param note: its id, for dates.
         :param is_birth: whether it is a date of birth.
-        :param sex: that the note states of whom it names.
+        :param sex: that the note states for the person it names.
         """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":

@@ -1,4 +1,4 @@
-"""Words that everybody knows, so that to find one in an engine tells nothing of its patients.
+"""Words that everybody knows: to find one in an engine says nothing about its patients.
 
     is_public = public_words("es")
     is_public("garcia"), is_public("1987"), is_public("birchwood")     True, True, False: folded words

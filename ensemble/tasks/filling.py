@@ -53,14 +53,14 @@ _TO_TELL_CASE, _ALL = 40, 0.99
 _DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
 """Kinds of which each mention is drawn anew, so that a number is needed to tell which are the same."""
 _WORD = "Xxxxx"
-"""In the place of all PHI, where the words around must tell what it was."""
+"""Replaces all PHI; the words around must show what it was."""
 _NOTES = 300
 """The invented notes from which that is learned."""
 Notes = Sequence[tuple[Document, Sequence[Placed]]]
 """Notes with their placeholders."""
 
 SURE = 0.6
-"""The least probability of a kind that the words around tell."""
+"""The least probability of a kind that the words around show."""
 
 
 @dataclass(frozen=True, slots=True)

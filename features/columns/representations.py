@@ -204,7 +204,7 @@ def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> Wo
 
     :param wanted: normal forms.
     :param further: read so many words at the front of the file too, where most files have the most frequent ones.
-    :raises SettingsError: if the file cannot be read, is none of word vectors, or has none of the words.
+    :raises SettingsError: if the file cannot be read, has no word vectors, or has none of the words.
     """
     with file_named("the file of word vectors", path), opened(path, "it") as (file, _):
         found = _kept(_vector_rows(file), wanted, further)
@@ -221,7 +221,7 @@ def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> d
 
     :param wanted: normal forms.
     :param further: read so many words at the front of the file too.
-    :raises SettingsError: if the file cannot be read, is none of clusters, or has none of the words.
+    :raises SettingsError: if the file cannot be read, has no clusters, or has none of the words.
     """
     with file_named("the file of word clusters", path), opened(path, "it") as (file, _):
         return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))

@@ -7,7 +7,7 @@
     summary.json, summary.html
 
 The last line of the audit log holds the checksums of all others. They hold no text of a note, but for the words of the
-review list, which are in the output too. Who has replaced.jsonl can tell what was missed from surrogates.
+review list, which are in the output too. Who has replaced.jsonl can tell surrogates from what was missed.
 """
 
 from __future__ import annotations

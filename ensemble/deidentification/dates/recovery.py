@@ -1,4 +1,4 @@
-"""What tells by how many days the dates of a patient were shifted (Alexander and Beatty 2022).
+"""What shows by how many days the dates of a patient were shifted (Alexander and Beatty 2022).
 
     weekday_beside("Monday, 3/4/2019", 8, 16, "en")                 (0, 6): it must move with its date
     found = clues("Fell at Christmas (3/12/2020).", [(19, 28)], [(19, 28)], "en", day_first=False)

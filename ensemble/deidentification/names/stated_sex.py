@@ -1,4 +1,4 @@
-"""The sex that a note states of whom it names.
+"""The sex that a note states for a person it names.
 
 stated_sex("Mr. Robin Hale came.", 4, 14, "en")                   "male": by the title
 stated_sex("Robin Hale is a 54 y/o F.", 0, 10, "en")              "female": by what follows in the sentence
