@@ -4,9 +4,9 @@
     habits.drawn("DOCTOR", around("Seen by Dr. [DOCTOR], RN", 12, 20), rng)    Placeholder("DOCTOR", "", "last")
     habits.drawn("PHONE", around("ext. [PHONE]", 5, 12), rng)                  Placeholder("EXTENSION")
 
-A context is up to two words before and one after in the line, PHI as its label in brackets, and whether the line is in
-capitals. The longest one that templates have is likeliest to decide; the fewer of them have it, the likelier is a
-shorter one, down to all of the label: the interpolation of Witten and Bell (1991).
+A context is up to two words before and one after in the line, PHI as its label in brackets, and the case of the line.
+The longest one that templates have is likeliest to decide; the fewer of them have it, the likelier is a shorter one,
+down to all of the label, as in the interpolation of Witten and Bell (1991).
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _TOKEN = re.compile(rf"{_TAG.pattern}|[^\W\d]+|\d+|[^\w\s]")
 _DOUBT = 1.0
 """How many mentions in one context weigh as much as all in a shorter one."""
 
-Context = tuple[str | bool, ...]
+Context = tuple[str, str, str, str]
+"""Case (`upper`, `lower`, `mixed`), two words before, one after (`\\n` at an end of the line); empty is left open."""
+_NOTHING: Context = ("", "", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Habits:
         """
         for context in contexts:
             known = self.slots.get((label, context), ())
-            if known and (not context or rng.random() * (len(known) + _DOUBT) < len(known)):
+            if known and (context == _NOTHING or rng.random() * (len(known) + _DOUBT) < len(known)):
                 return rng.choice(known)
         return None
 
@@ -58,20 +60,24 @@ class Habits:
         return replace(slot, form=drawn.form) if drawn and fits else slot
 
 
-def around(text: str, start: int, end: int) -> tuple[Context, ...]:
+def around(text: str, start: int, end: int) -> Sequence[Context]:
     """The contexts of a part of a text, the longest first; other PHI is there as its label in brackets."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-    before, after = text[first:start], text[end : last if last >= 0 else None]
-    two = [*("", ""), *map(_read, _TOKEN.findall(before))][-2:]
-    next_one = _TOKEN.search(after)
-    one = _read(next_one[0]) if next_one else ""
-    capitals = _TAG.sub("", before + after).isupper()
-    words: tuple[Context, ...] = ((*two, one), (two[1], one), (*two,), (two[1],), ())
-    return (*((capitals, *context) for context in words), *words[1::2], ())
+    left, right = text[first:start], text[end : last if last >= 0 else None]
+    words = _TAG.sub("", left + right)
+    case = "upper" if words.isupper() else "lower" if words.islower() else "mixed"
+    further, before = ["\n", "\n", *_read(left)][-2:]
+    after = [*_read(right), "\n"][0]
+    contexts = (further, before, after), ("", before, after), (further, before, ""), ("", before, ""), ("", "", "")
+    return [(of_case, *words_around) for words_around in contexts for of_case in (case, "")]
 
 
-def _read(token: str) -> str:
-    return token if token.startswith("[") else "0" if token.isdecimal() else token.casefold()
+def _read(text: str) -> list[str]:
+    """The words and signs of a text, numbers as one."""
+    return [
+        token if token.startswith("[") else "0" if token.isdecimal() else token.casefold()
+        for token in _TOKEN.findall(text)
+    ]
 
 
 @cache
