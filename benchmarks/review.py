@@ -145,6 +145,7 @@ def page_times(kilobytes: int) -> str:
         session = Session([Document("note", text)], decisions, [Outlook(tuple(spans))], "")
         with served(session) as port, browser() as chromium:
             page = chromium.new_page()
+            page.set_default_timeout(600_000)
             of_page = page.context.new_cdp_session(page)
             # Processor time of the page's main thread, which other programs on the machine do not change.
             of_page.send("Performance.enable", {"timeDomain": "threadTicks"})

@@ -198,6 +198,22 @@ def test_notes_are_written_as_they_are_annotated_and_appear_whole_or_not_at_all(
     assert seen[-1][0] > 0 and not any(there for _, there in seen), "most was written before the last note was read"
 
 
+def test_annotate_gives_label_studio_predictions_with_scores_that_every_command_reads(
+    phistack: Phistack, home: Any, tmp_path: Path
+) -> None:
+    tasks = tmp_path / "tasks.json"
+    assert phistack("annotate", home / "notes", tasks, "--model", home / "engine")[0] == 0
+    found = json.loads(tasks.read_text("utf-8"))
+    scores = [region["score"] for task in found for region in task["predictions"][0]["result"]]
+    assert scores and all(0 < score <= 1 for score in scores) and not any("annotations" in task for task in found)
+    assert phistack("convert", tasks, tmp_path / "out.jsonl", "--to", "doccano")[0] == 0
+    assert phistack("convert", tmp_path / "out.jsonl", tmp_path / "cas", "--to", "inception")[0] == 0
+    spans = [read_corpus(path).documents for path in (tasks, tmp_path / "out.jsonl", tmp_path / "cas")]
+    assert spans[0] == spans[1] == spans[2]
+    status, shown, _ = phistack("evaluate", tmp_path / "cas", tasks)
+    assert status == 0 and "100.0" in shown
+
+
 def test_ids_that_repeat_stop_annotate_before_it_begins(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"id": "1", "text": "Dr. Gorsea"}\n' * 2)
     status, _, error = phistack("annotate", tmp_path / "in.jsonl", tmp_path / "out", "--model", home / "engine")
