@@ -63,9 +63,11 @@ function spent() {
 const same = (a, b) => a.start === b.start && a.end === b.end;
 const overlaps = (a, b) => a.start < b.end && b.start < a.end;
 const keyOf = (start, end, label) => `${start} ${end} ${label}`;
-const sorted = () => [...note.spans.values()].sort((a, b) => a.start - b.start || a.end - b.end);
-const touched = range => sorted().filter(span => overlaps(span, range));
-const there = () => sorted().find(span => same(span, at));
+const byPlace = (a, b) => a.start - b.start || a.end - b.end;
+const sorted = () => [...note.spans.values()].sort(byPlace);
+const near = range => [...new Set(blocksOf(range).flatMap(block => [...block.spans]))];
+const touched = range => near(range).filter(span => overlaps(span, range)).sort(byPlace);
+const there = () => near(at).find(span => same(span, at));
 const change = (range, label, now) =>
   [range.start, range.end, label, note.spans.get(keyOf(range.start, range.end, label))?.state ?? ABSENT, now];
 const inverse = changes => changes.map(([start, end, label, was, now]) => [start, end, label, now, was]);
@@ -140,11 +142,11 @@ function join() {
 }
 
 function everywhere() {
-  const span = there(), spans = sorted(), sought = note.chars.slice(at.start, at.end), changes = [], n = sought.length;
+  const span = there(), sought = note.chars.slice(at.start, at.end), changes = [], n = sought.length;
   const ends = (i, j) => i < 0 || j >= note.chars.length || !(isWord(note.chars[i]) && isWord(note.chars[j]));
   for (let i = n ? note.chars.indexOf(sought[0]) : -1; i >= 0; i = note.chars.indexOf(sought[0], i + 1)) {
     if (!sought.every((c, k) => note.chars[i + k] === c) || !ends(i - 1, i) || !ends(i + n - 1, i + n)) continue;
-    const range = {start: i, end: i + n}, over = spans.filter(other => overlaps(other, range));
+    const range = {start: i, end: i + n}, over = touched(range);
     if (!span) changes.push(...over.filter(other => same(other, range)).map(other => change(other, other.label, ABSENT)));
     else if (!over.some(other => !same(other, range))) {
       changes.push(...over.filter(other => other.label !== span.label).map(other => change(other, other.label, ABSENT)));
@@ -287,7 +289,7 @@ function paint() {
   const sure = span?.state === SUGGESTED ? `suggested${span.told?.by ? ` by ${span.told.by}` : ""}${span.told?.probability != null ? `, ${span.told.probability.toFixed(2)}` : ""}` : "judged";
   const what = span ? `${span.label}, ${sure}` : over.length ? "not a whole span" : "not marked";
   tell(at.end > at.start ? `${textOf(at)}: ${what}` : "");
-  const left = sorted().filter(other => other.state === SUGGESTED).length;
+  const left = [...note.spans.values()].filter(other => other.state === SUGGESTED).length;
   $("left").textContent = `${note.spans.size} spans, ${left} to judge`;
 }
 
