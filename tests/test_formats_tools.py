@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.engine.reading import Reading
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.features import errors
@@ -234,3 +235,15 @@ def test_without_cassis_one_sentence_says_what_to_install(tmp_path: Path, monkey
         with pytest.raises(MissingResourceError, match=r"format inception needs cassis; .* '\.\[inception\]'"):
             use()
     assert not (tmp_path / "out").exists()
+
+
+def test_the_labels_of_the_german_engine_become_those_of_gemtex(tmp_path: Path) -> None:
+    table = str(Path(__file__).parents[1] / "data" / "gemtex.toml")
+    spans = tuple(Span(n, n + 1, label) for n, label in enumerate(LABELS.labels))
+    mapped = Corpus((Document("1", "x" * len(spans), spans),), LABELS).mapped(table)
+    write_corpus(mapped, tmp_path / "cas", format="inception")
+    back = read_corpus(tmp_path / "cas", label_set=table)
+    assert back.documents == mapped.documents
+    of_kind = {label: kind_of(label, "custom") for label in back.label_set.labels}
+    assert {label for label, kind in of_kind.items() if kind == "OTHER"} == {"NAME_TITLE", "OTHER"}
+    assert (of_kind["NAME_RELATIVE"], of_kind["LOCATION_ZIP"], of_kind["ID"]) == ("PERSON", "ZIP", "ID")
