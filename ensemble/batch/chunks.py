@@ -11,7 +11,7 @@ cannot be read and columns without a treatment, as the run itself refuses these.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -47,16 +47,22 @@ class Chunk:
 
 def chunks_of(form: InputFormat) -> Iterator[Chunk]:
     """The chunks of an input, one at a time in memory."""
-    rows: list[Row] = []
-    number = characters = 0
-    for row in form.rows():
-        if rows and _full(rows, characters, row):
-            yield Chunk(number, rows, form.table.file.fraction)
-            rows, characters, number = [], 0, number + 1
-        rows.append(row)
+    for number, rows in enumerate(together(form.rows())):
+        yield Chunk(number, rows, form.table.file.fraction)
+
+
+def together(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """The rows that are handled together, one list at a time in memory."""
+    waiting: list[Row] = []
+    characters = 0
+    for row in rows:
+        if waiting and _full(waiting, characters, row):
+            yield waiting
+            waiting, characters = [], 0
+        waiting.append(row)
         characters += sum(len(part.text) for part in row.parts)
-    if rows:
-        yield Chunk(number, rows, 1.0)
+    if waiting:
+        yield waiting
 
 
 def _full(rows: list[Row], characters: int, following: Row) -> bool:

@@ -169,7 +169,7 @@ def _work(
     )
     with (
         _shared_roster(settings, fingerprint["roster"]) as index,
-        Workers(replace(job, roster_index=index)) as workers,
+        Workers(replace(job, roster_index=index), settings.jobs, settings.cluster) as workers,
     ):
         begin = time.monotonic()
         n_notes = _process(settings, form, store, workers, frozenset(suspects))

@@ -34,66 +34,56 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 @dataclass(frozen=True)
-class RunSettings:
-    """A run.
+class NoteSettings:
+    """What decides what becomes of a note, wherever notes come from.
 
-    :param source: the input, a file or folder.
-    :param target: the output, of the same form; it must not be there.
     :param model: the bundle.
-    :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
     :param policy: what to do with each label.
     :param key: the secret of surrogates and seals; at least 16 bytes.
-    :param form: of the input; empty to recognise it.
-    :param form_settings: how to read it.
+    :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
+    :param form_settings: how to read the input, and what becomes of its columns.
     :param struck: folded words to be removed everywhere.
     :param options: of the engine, without the roster.
     :param known: a roster of the patients.
-    :param unmatched_roster: whether to go on although the roster has the patient of no note.
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
-    :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
     :param certificate: what the run is certified by, if it is.
     :param review_lines: whether the review list shows the line of each word.
-    :param jobs: processes of this machine.
-    :param cluster: address of a Dask scheduler.
-    :param restart: throw away what an unfinished run has done.
     :param load: makes an engine from the path of a bundle.
-    :raises SettingsError: if the time limit is not a number of seconds, ids are to be hidden without a key, or input
-        and output are the same or inside each other.
+    :raises SettingsError: if the time limit is not a number of seconds.
     """
 
-    source: Path
-    target: Path
     model: Path
     policy: Policy
     key: bytes | None = field(default=None, repr=False)
-    form: str = ""
-    form_settings: FormatSettings = field(default_factory=FormatSettings)
-    struck: frozenset[str] = field(default=frozenset(), repr=False)
-    known: Path | None = field(default=None, kw_only=True)
-    unmatched_roster: bool = field(default=False, kw_only=True)
     by_language: Mapping[str, Path] = field(default_factory=dict, kw_only=True)
+    form_settings: FormatSettings = field(default_factory=FormatSettings, kw_only=True)
+    struck: frozenset[str] = field(default=frozenset(), repr=False, kw_only=True)
     options: EngineOptions = field(default_factory=EngineOptions, kw_only=True)
-    timeout: float = 60.0
-    second_pass: bool = True
-    hide_ids: bool = False
+    known: Path | None = field(default=None, kw_only=True)
+    timeout: float = field(default=60.0, kw_only=True)
+    second_pass: bool = field(default=True, kw_only=True)
     certificate: Certificate | None = field(default=None, kw_only=True)
     review_lines: bool = field(default=False, kw_only=True)
-    jobs: int = 1
-    cluster: str = ""
-    restart: bool = False
-    load: Callable[[Path], Engine] = load_bundle
+    load: Callable[[Path], Engine] = field(default=load_bundle, kw_only=True)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.timeout) and self.timeout >= 0):
             raise SettingsError(
                 f"the time limit of a note is {self.timeout:g}; give seconds with --timeout, or 0 for none"
             )
-        if self.hide_ids and self.key is None:
-            raise SettingsError("hiding ids needs a key; give one with --key-file")
-        source, target = self.source.resolve(), self.target.resolve()
-        if source == target or source in target.parents or target in source.parents:
-            raise SettingsError("the output must not be the input or lie inside it; give another path")
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of a run.
+
+    :param source: the input, a file or folder.
+    :param target: the output, of the same form; it must not be there.
+    """
+
+    source: Path
+    target: Path
 
     @property
     def work(self) -> Path:
@@ -104,6 +94,36 @@ class RunSettings:
     def reports(self) -> Path:
         """The folder with audit log, summary, quarantine and review list of the finished run."""
         return self.target.with_name(self.target.name + ".run")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(NoteSettings, RunFiles):
+    """A run: its files, what becomes of its notes, and these.
+
+    :param form: of the input; empty to recognise it.
+    :param unmatched_roster: whether to go on although the roster has the patient of no note.
+    :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
+    :param jobs: processes of this machine.
+    :param cluster: address of a Dask scheduler.
+    :param restart: throw away what an unfinished run has done.
+    :raises SettingsError: if the time limit is not a number of seconds, ids are to be hidden without a key, or input
+        and output are the same or inside each other.
+    """
+
+    form: str = ""
+    unmatched_roster: bool = False
+    hide_ids: bool = False
+    jobs: int = 1
+    cluster: str = ""
+    restart: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hide_ids and self.key is None:
+            raise SettingsError("hiding ids needs a key; give one with --key-file")
+        source, target = self.source.resolve(), self.target.resolve()
+        if source == target or source in target.parents or target in source.parents:
+            raise SettingsError("the output must not be the input or lie inside it; give another path")
 
     @property
     def certified(self) -> str:

@@ -159,8 +159,8 @@ def deidentify(
     if certificate is not None and not is_alone:
         raise SettingsError("a certificate is about one engine; name that one with --model")
     settings = RunSettings(
-        source, out, path, chosen, key_from(key_file), form, format_settings, read_struck(strike),
-        known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
+        source, out, path, chosen, key_from(key_file), form=form, form_settings=format_settings,
+        struck=read_struck(strike), known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
         review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
         certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None,

@@ -33,6 +33,9 @@ Step = Callable[[Batch], None]
 LONGEST_PIECE = 100_000
 """Longer notes are read in pieces of at most so many characters."""
 
+CANNOT_BE_READ = f"{UNREAD}THAT CANNOT BE READ"
+"""The label of what is no text."""
+
 _BREAKS = ("\n\n", "\n", " ")
 
 
@@ -63,7 +66,7 @@ class Gate:
 
     def _look(self, reading: Reading) -> None:
         if objection := self.gate.not_text(reading.document.text):
-            _hold_back(reading, objection, f"{UNREAD}THAT CANNOT BE READ")
+            _hold_back(reading, objection, CANNOT_BE_READ)
             return
         plain = reading.view.document.text
         passages = self.gate.passages(plain, self.is_known)

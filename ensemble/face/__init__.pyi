@@ -1,3 +1,10 @@
+from phistack.ensemble.adapters.arrow import redact_batches as redact_batches
+from phistack.ensemble.adapters.spans import presidio_recognizer as presidio_recognizer
+from phistack.ensemble.adapters.spark import redact_spark as redact_spark
+from phistack.ensemble.adapters.tables import redact_duckdb as redact_duckdb
+from phistack.ensemble.adapters.tables import redact_examples as redact_examples
+from phistack.ensemble.adapters.tables import redact_series as redact_series
+from phistack.ensemble.adapters.transformer import PhiRemover as PhiRemover
 from phistack.ensemble.batch import Columns as Columns
 from phistack.ensemble.batch import FormatSettings as FormatSettings
 from phistack.ensemble.batch import RunSettings as RunSettings

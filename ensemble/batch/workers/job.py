@@ -18,10 +18,10 @@ from typing import Any
 
 from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.rows import Row
-from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.settings import NoteSettings
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier
 from phistack.ensemble.bundles.files import bundle_label_set, manifest_digest
-from phistack.ensemble.deidentification import Deidentifier
+from phistack.ensemble.deidentification import Deidentifier, Replacement
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, RecordSearch
 from phistack.ensemble.stacking.known.roster import Roster, kept_open
@@ -44,7 +44,7 @@ Bundle = tuple[Path, str]
 """A bundle and its digest."""
 
 
-def suited_deidentifier(run: RunSettings, labels: LabelSet, language: str, overruling: Overruling) -> Deidentifier:
+def suited_deidentifier(run: NoteSettings, labels: LabelSet, language: str, overruling: Overruling) -> Deidentifier:
     """What takes the PHI of an engine out.
 
     :param labels: of the engine.
@@ -67,7 +67,7 @@ def suited_deidentifier(run: RunSettings, labels: LabelSet, language: str, overr
     return deidentifier
 
 
-def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, Bundle]:
+def suited_engines(settings: NoteSettings, roster: Roster | None) -> dict[str, Bundle]:
     """Language -> the bundle that reads the notes in it, and its digest.
 
     An engine that lacks a label of a list or a column is left out, with one warning for all of these: the language gate
@@ -93,7 +93,7 @@ def suited_engines(settings: RunSettings, roster: Roster | None) -> dict[str, Bu
     }
 
 
-def _objection(settings: RunSettings, path: Path, language: str, roster: Roster | None) -> str:
+def _objection(settings: NoteSettings, path: Path, language: str, roster: Roster | None) -> str:
     label_set = bundle_label_set(path)
     try:
         check_labels(settings.form_settings.columns.labels, label_set.labels)
@@ -120,7 +120,7 @@ def is_transient(reason: str) -> bool:
 class Job:
     """Everything that decides what a worker makes of a note.
 
-    :param run: the settings of the run, with all columns.
+    :param run: what becomes of a note, with all columns.
     :param bundle: the one that reads notes of which no language is known, and those in its own.
     :param by_language: ISO 639-1 code -> the bundle that reads the notes in it.
     :param code: digest of the code with which the run began; a worker with other code is refused.
@@ -129,7 +129,7 @@ class Job:
     :param roster_index: where the roster is saved for all workers that see it; the others read it themselves.
     """
 
-    run: RunSettings
+    run: NoteSettings
     bundle: Bundle
     code: str
     secret: bytes = field(repr=False)
@@ -174,12 +174,14 @@ class NoteResult:
     """What became of a note.
 
     :ivar texts: the new text of each part; nothing if there is a problem.
+    :ivar places: of each part what was replaced, and how likely it is PHI: 1 for what no submodel decided.
     :ivar problem: why the note goes to quarantine.
     :ivar record: JSON-ready facts for journal and audit, without text of PHI.
     :ivar entries: what the leak check searches for.
     """
 
     texts: tuple[str, ...] = field(default=(), repr=False)
+    places: tuple[tuple[tuple[Replacement, float], ...], ...] = ()
     problem: str = ""
     record: dict[str, Any] = field(default_factory=dict)
     entries: set[HashedIdentifier] = field(default_factory=set, repr=False)

@@ -1,6 +1,6 @@
 """Workers: this process, processes of this machine, or a Dask cluster.
 
-    with Workers(job) as workers:
+    with Workers(job, jobs=2) as workers:
         for chunk, results in workers.process(chunks): ...        as they are done, not in order
 
 Only as many chunks are read as the workers can take. When a worker dies, all chunks under way are done again; a chunk
@@ -61,15 +61,14 @@ def _searched(job: Job, searches: Sequence[LeakSearch]) -> Counter[tuple[str, st
 class Workers:
     """Processes that de-identify.
 
-    :param job: what they do; its run says how many processes there are, and one is this process, or which Dask cluster
-        does it, for example `tcp://10.0.0.1:8786`.
+    :param job: what they do.
+    :param jobs: how many processes there are; one is this process.
+    :param cluster: the Dask cluster that does it instead, for example `tcp://10.0.0.1:8786`.
     :raises MissingResourceError: if the cluster does not answer or dask.distributed is not installed.
     """
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.jobs = job.run.jobs
-        self.cluster = job.run.cluster
+    def __init__(self, job: Job, jobs: int = 1, cluster: str = "") -> None:
+        self.job, self.jobs, self.cluster = job, jobs, cluster
         self._client: Any = None
         self._alone = IsolatedProcess(job)
         self._lost: tuple[type[BaseException], ...] = (BrokenExecutor,)

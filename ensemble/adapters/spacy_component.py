@@ -1,0 +1,58 @@
+"""A component of spaCy pipelines, which spaCy finds by the entry point `phistack`.
+
+    nlp.add_pipe("phistack", config={"model": "english"})
+    doc.spans["phistack"]                      spans with the labels of the engine
+    doc.spans["phistack"].attrs["scores"]      how likely each is, as spaCy's own span categoriser has it
+    doc.spans["phistack"].attrs["error"]       why the text is held back, which is then one span; else `None`
+
+Spans are whole tokens of spaCy: those that hold a character of PHI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc, SpanGroup
+from spacy.util import minibatch
+
+from phistack.ensemble.adapters.core import Redacted, note_settings, redact_texts
+from phistack.ensemble.adapters.spans import scored_spans
+from phistack.ensemble.batch.settings import NoteSettings
+
+KEY = "phistack"
+
+
+@dataclass(frozen=True)
+class PhiMarker:
+    """Marks what phistack would replace; each text is a patient of its own."""
+
+    settings: NoteSettings
+
+    def __call__(self, doc: Doc) -> Doc:
+        """The document with its spans."""
+        return next(self.pipe([doc]))
+
+    def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """The documents with their spans."""
+        for batch in minibatch(docs, batch_size):
+            found = redact_texts(((doc.text, None) for doc in batch), self.settings)
+            for doc, result in zip(batch, found, strict=True):
+                doc.spans[KEY] = _group(doc, result)
+                yield doc
+
+
+def _group(doc: Doc, result: Redacted) -> SpanGroup:
+    marked = scored_spans(doc.text, result)
+    spans = [doc.char_span(span.start, span.end, span.label, alignment_mode="expand") for span, _ in marked]
+    return SpanGroup(
+        doc, name=KEY, spans=spans, attrs={"scores": [score for _, score in marked], "error": result.error}
+    )
+
+
+@Language.factory("phistack", assigns=["doc.spans"], default_config={"policy": "tag", "timeout": 60.0})
+def phi_marker(nlp: Any, name: str, model: str, policy: str, timeout: float) -> PhiMarker:
+    """The component, of these settings."""
+    return PhiMarker(note_settings(model, policy, timeout=timeout))
