@@ -105,6 +105,53 @@ def test_every_label_of_every_language_can_be_filled(language: str) -> None:
     assert filled.corpus.label_set.language
 
 
+def in_place_of(text: str, label: str, times: int = 40) -> list[str]:
+    """What stands for a placeholder in so many copies of a note."""
+    return mentions(fill(corpus(text), Style.of("tags"), copies=times), label)
+
+
+def test_the_words_around_tell_kind_and_form() -> None:
+    def short(text: str, label: str, below: int) -> float:
+        """The share of those with fewer letters and digits."""
+        return sum(len(re.sub(r"\W", "", one)) < below for one in in_place_of(text, label)) / 40
+
+    assert short("Seen by Dr. [DOCTOR] today.", "DOCTOR", 4) < 0.25, "last names"
+    assert short("BP 120/80, HR 80 [DOCTOR]", "DOCTOR", 4) > 0.5, "initials"
+    assert short("Call ext. [PHONE].", "PHONE", 7) > 0.5 > short("Call [PHONE].", "PHONE", 7), "extensions"
+    assert len({len(name.split()) for name in in_place_of("RN: [DOCTOR]", "DOCTOR")}) > 2, "several forms"
+
+
+@pytest.mark.parametrize("case", [str.upper, str.lower])
+def test_a_note_in_one_case_stays_in_it(case: Callable[[str], str]) -> None:
+    around = case("Seen today in the clinic of Dr. ? in ?, feels well, no fever, no cough.")
+    text = around.replace("?", "[DOCTOR]", 1).replace("?", "[CITY]", 1)
+    [note] = fill(corpus(text), Style.of("tags")).corpus.documents
+    assert note.text == case(note.text)
+
+
+def test_a_number_is_the_same_wherever_it_stands() -> None:
+    text = "DOB: [DATE-1]. Since [DATE-1] with Dr. [DOCTOR-1], then [DOCTOR-1] RN at [HOSPITAL-1], from [HOSPITAL-1]"
+    for seed in range(6):
+        filled = fill(corpus(text), seed=seed)
+        assert len(set(mentions(filled, "DATE"))) == len(set(mentions(filled, "HOSPITAL"))) == 1
+    assert [span.label for span in filled.corpus.documents[0].spans] == ["DATE"] * 2 + ["DOCTOR"] * 2 + ["HOSPITAL"] * 2
+
+
+def test_copies_are_about_different_patients() -> None:
+    filled = fill(corpus(MIMIC, MIMIC), copies=3, seed=1)
+    assert [note.id for note in filled.corpus.documents] == [f"7-{i:02d}-{copy}" for i in (1, 2) for copy in (1, 2, 3)]
+    assert {note.group for note in filled.corpus.documents} == {"7"} and len(filled.unfilled) == 12
+    assert filled.counts == {"DATE": 12, "PATIENT": 6, "HOSPITAL": 12, "DOCTOR": 6}
+    names = [name.casefold() for name in mentions(filled, "PATIENT")]
+    assert len(set(names)) == 3 and names[:3] == names[3:], "a copy has one name in all notes of the patient"
+
+
+def test_the_letters_of_a_name_tell_its_form(like: Corpus) -> None:
+    texts = ("Seen by Dr. **NAME[AAA, BBB] on **DATE.", "Seen by Dr. **NAME[BBB AAA] on **DATE.")
+    formal, full = mentions(fill(corpus(*texts), like=like), "DOCTOR")
+    assert "," in formal and "," not in full and " " in full
+
+
 DOCUMENTED = (
     "Known lastname 1", "Known firstname 1", "First Name8 (NamePattern2) 2", "First Name3 (LF) 3", "Last Name (un) 4",
     "Last Name (STitle) 5", "Name (NI) 6", "Name6 (MD) 7", "Name13 (STitle) 8", "Initials (NamePattern4) 9",
