@@ -275,13 +275,11 @@ class Filler:
             if not placed.write:
                 left.append((placed.start + length - at, placed.end + length - at))
                 continue
-            for text, label in [
-                (note.text[at : placed.start], ""),
-                *self._written(note.group, placed, contexts, scene),
-            ]:
+            written = [(in_case(text), label) for text, label in self._written(note.group, placed, contexts, scene)]
+            for text, label in [(note.text[at : placed.start], ""), *written]:
                 spans += [Span(length, length + len(text), label)] if label else []
-                pieces.append(in_case(text) if label else text)
-                length += len(pieces[-1])
+                pieces.append(text)
+                length += len(text)
             at = placed.end
             moved.append((at, length - at))
         is_filled = touching([(placed.start, placed.end) for placed in found if placed.write])
