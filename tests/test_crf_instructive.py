@@ -98,7 +98,7 @@ def test_pieces_are_the_runs_of_chosen_tokens_in_lines(corpus: tuple[list[list[i
 def _with_prose(document: Document) -> Document:
     """The note with text after it that is nothing like PHI."""
     return Document(
-        document.id, document.text + "\n" + "the lungs were clear and there was no cough . " * 60, document.spans
+        document.id, document.text + "\n" + "the lungs were clear and there was no cough . " * 120, document.spans
     )
 
 
@@ -113,9 +113,9 @@ def test_most_text_is_left_out_and_what_is_learned_finds_as_much(monkeypatch: py
             super().append(xseq, yseq, group)
 
     monkeypatch.setattr(pycrfsuite, "Trainer", Counting)
-    notes = [_with_prose(document) for document in synthesize(n_documents=24, seed=3).documents]
+    notes = [_with_prose(document) for document in synthesize(n_documents=40, seed=3).documents]
     tables = FeatureSpace(FeatureSettings(without=("gazetteers",))).fit(notes)
-    taught, held_out = tables[:16], tables[16:]
+    taught, held_out = tables[:30], tables[30:]
     right = []
     for others in (0.05, 1.0):
         crf = CrfSubmodel(max_iterations=20, others=others).fit(taught)

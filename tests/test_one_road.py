@@ -85,7 +85,7 @@ def test_what_annotate_marks_is_what_deidentify_acts_on(texts: list[Any], times:
 
 def test_a_long_note_has_the_same_spans_in_both_commands(phistack: Phistack, tmp_path: Path) -> None:
     """A note of 182,421 characters had 5,125 spans by one command and 5,204 by the other."""
-    text = "\n".join(document.text for document in synthesize(64, seed=1).documents)
+    text = "\n".join(document.text for document in synthesize(80, seed=1).documents)
     assert len(text) > steps.LONGEST_PIECE
     (tmp_path / "note.jsonl").write_text(json.dumps({"id": "1", "text": text}) + "\n", encoding="utf-8")
     annotate = ("annotate", tmp_path / "note.jsonl", tmp_path / "a.jsonl", "--model", "english")
