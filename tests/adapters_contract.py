@@ -68,12 +68,12 @@ def _marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 def _spacy(texts: Sequence[Any], patients: Sequence[Any], **settings: Any) -> Any:
     nlp = pytest.importorskip("spacy").blank("en")
-    from phistack.ensemble.adapters.core import note_settings
+    from phistack.ensemble.adapters.core import job_of
     from phistack.ensemble.adapters.spacy_component import PhiMarker
 
     docs = nlp.pipe([text or "" for text in texts])
     found = []
-    for text, doc in zip(texts, PhiMarker(note_settings(**settings)).pipe(docs), strict=True):
+    for text, doc in zip(texts, PhiMarker(job_of(**settings)).pipe(docs), strict=True):
         group = doc.spans["phistack"]
         assert len(group.attrs["scores"]) == len(group)
         new = _marked(doc.text, [(span.start_char, span.end_char, span.label_) for span in group])

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from phistack import redact_batches, redact_series
-from phistack.ensemble.adapters.core import note_settings, redact_texts
+from phistack.ensemble.adapters.core import job_of, redact_texts
 from phistack.ensemble.batch import Columns, deidentify
 from phistack.features.errors import BundleError, PhistackError, SettingsError
+from tests import golden_bundle
 from tests.adapters_contract import ADAPTERS, OF_PATIENTS
 from tests.batch_runs import KEY, run_over
 
@@ -24,6 +25,7 @@ NOTES = [
     ("113", "No identifier at all."),
 ]
 PATIENTS, TEXTS = [patient for patient, _ in NOTES], [text for _, text in NOTES]
+GOLDEN = golden_bundle.GOLDEN.with_suffix(".zip")
 COLUMNS = Columns(others={"id": "keep", "group": "keep"})
 
 
@@ -37,7 +39,7 @@ def local(engines: ModuleType, tmp_path: Path) -> Any:
         settings = run_over(engines, tmp_path / "in.jsonl", COLUMNS, policy, key, target=tmp_path / f"{policy}.jsonl")
         deidentify(settings)
         found = [json.loads(line)["text"] for line in settings.target.read_text().splitlines()]
-        return {"model": settings.model, "policy": policy, "key": key, "load": engines.quick}, found
+        return {"model": GOLDEN, "policy": policy, "key": key, "load": engines.quick}, found
 
     return run
 
@@ -61,24 +63,23 @@ def test_notes_of_a_patient_share_what_is_known_as_in_the_local_run(name: str, l
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_a_note_that_fails_or_takes_too_long_is_held_back_alone_and_never_quoted(
-    name: str, engines: ModuleType, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    name: str, engines: ModuleType, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    bundle = engines.bundle(tmp_path / "bundle")
     notes = ["Seen by Dr. Ames.", "FAIL for Zebulon Quist.", "WAIT for Zebulon Quist.", "Dr. Birch agrees."]
     caplog.set_level(logging.DEBUG)
-    found = ADAPTERS[name](notes, ["1", "2", "3", "4"], model=bundle, load=engines.faulty, timeout=0.2)
+    found = ADAPTERS[name](notes, ["1", "2", "3", "4"], model=GOLDEN, load=engines.faulty, timeout=0.5)
     assert found == [("Seen by Dr. [DOCTOR].", False), (None, True), (None, True), ("Dr. [DOCTOR] agrees.", False)]
     said = caplog.text + "".join(capfd.readouterr())
     assert "Zebulon" not in said and "Quist" not in said and "Ames" not in said
 
 
 def test_errors_are_codes_with_a_reason(engines: ModuleType, tmp_path: Path) -> None:
-    settings = note_settings(engines.bundle(tmp_path / "bundle"), load=engines.faulty, timeout=0.2)
-    given = ["FAIL Quist", "WAIT Quist", 17, "\0\1\2" * 9, None, float("nan")]
-    found = [*redact_texts(((text, text) if text == 17 else (text, None) for text in given), settings)]
+    job = job_of(engines.bundle(tmp_path / "bundle"), load=engines.faulty, timeout=0.2)
+    given = ["FAIL Quist", "WAIT Quist", 17, None, float("nan")]
+    found = [*redact_texts(((text, text) if text == 17 else (text, None) for text in given), job)]
     assert [result.error and result.error.partition(":")[0] for result in found[:2]] == ["failed", "time-limit"]
     assert [result.error for result in found[2:3]] == ["type: it is not a string"]
-    assert found[4].error is None and [result.text for result in found] == [None] * 6
+    assert found[3].error is None and [result.text for result in found] == [None] * 5
     assert "Quist" not in repr(found)
 
 
@@ -101,8 +102,8 @@ def test_columns_that_are_no_strings_are_held_back_row_by_row(engines: ModuleTyp
 
 
 def test_ten_thousand_empty_rows_stay_empty(engines: ModuleType, tmp_path: Path) -> None:
-    settings = note_settings(engines.bundle(tmp_path / "bundle"), load=engines.quick)
-    found = [*redact_texts((("", "1") for _ in range(10_000)), settings)]
+    job = job_of(engines.bundle(tmp_path / "bundle"), load=engines.quick)
+    found = [*redact_texts((("", "1") for _ in range(10_000)), job)]
     assert {(result.text, result.error) for result in found} == {("", None)} and len(found) == 10_000
 
 

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from phistack.ensemble.adapters.core import Redacted, Settings, note_settings, redact_texts
-from phistack.ensemble.batch.settings import NoteSettings
+from phistack.ensemble.adapters.core import Redacted, Settings, job_of, redact_texts
+from phistack.ensemble.batch.workers.job import Job
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.formats.parquet_table import arrow
 
@@ -44,11 +44,11 @@ def redact_batches(
     :raises MissingResourceError: if pyarrow is not installed.
     """
     arrow()
-    return _redacted(batches, text, patient, error, note_settings(**settings))
+    return _redacted(batches, text, patient, error, job_of(**settings))
 
 
 def _redacted(
-    batches: Iterable[RecordBatch], text: str, patient: str | None, error: str, settings: NoteSettings
+    batches: Iterable[RecordBatch], text: str, patient: str | None, error: str, job: Job
 ) -> Iterator[RecordBatch]:
     waiting: deque[RecordBatch] = deque()
     done: list[Redacted] = []
@@ -60,7 +60,7 @@ def _redacted(
             patients = batch[patient].to_pylist() if patient else [None] * batch.num_rows
             yield from zip(batch[text].to_pylist(), patients, strict=True)
 
-    for result in redact_texts(rows(), settings):
+    for result in redact_texts(rows(), job):
         done.append(result)
         while waiting and len(done) >= waiting[0].num_rows:
             batch = waiting.popleft()

@@ -1,7 +1,6 @@
 """The core of all adapters: texts in, the same number of results out, as `phistack deidentify` would write them.
 
-    settings = note_settings(model="english", policy="safe-harbor")
-    [found] = redact_texts([("Seen by Dr. Ames.", "110")], settings)
+    [found] = redact_texts([("Seen by Dr. Ames.", "110")], job_of("english", "safe-harbor"))
     found.text           "Seen by Dr. [DOCTOR]."
     found.error          None, or a code and the reason without a word of the text; then there is no text
     found.places         (Replacement(Span(12, 16, "DOCTOR"), 12, 20, "tag"), 0.99): what was replaced, and how likely
@@ -13,7 +12,6 @@ once a process. Texts of a patient that follow each other share what is known of
 from __future__ import annotations
 
 import hashlib
-import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -81,34 +79,30 @@ class Redacted:
     places: tuple[tuple[Replacement, float], ...] = ()
 
 
-def note_settings(model: str | Path, policy: Policy | str = "tag", **more: Any) -> NoteSettings:
-    """The settings that keywords of `Settings` say.
+def job_of(model: str | Path, policy: Policy | str = "tag", **more: Any) -> Job:
+    """The work that keywords of `Settings` say, which is the same for equal keywords, as caches of hosts need.
 
     :raises SettingsError: if there is no such policy, or a value cannot work.
     :raises BundleError: if there is no such engine.
     """
     chosen = policy if isinstance(policy, Policy) else policy_from(policy)
-    return NoteSettings(bundle_path(str(model)), chosen.in_year(), second_pass=False, **more)
+    run = NoteSettings(bundle_path(str(model)).resolve(), chosen.in_year(), second_pass=False, **more)
+    roster = roster_digest(run.known, run.key) if run.known else ""
+    # No register of identifiers is kept, so that its secret hides nothing.
+    return Job(run, (run.model, manifest_digest(run.model)), code_digest(), bytes(32), roster=roster)
 
 
-def redact_texts(texts: Iterable[tuple[Any, Any]], settings: NoteSettings) -> Iterator[Redacted]:
+def redact_texts(texts: Iterable[tuple[Any, Any]], job: Job) -> Iterator[Redacted]:
     """De-identify texts; one result each, in order, as soon as the texts that belong together are done.
 
     :param texts: each with its patient; a text without one is a patient of its own, the same wherever it is.
     :raises PhistackError: if the settings do not suit the engine; never for a text.
     """
-    job = _job(settings)
     for rows in together(map(_row, count(1), texts)):
         with _ONE_AT_A_TIME:
             results = iter(process_chunk(job, [row for row in rows if row.parts]))
         for row in rows:
             yield _redacted(next(results)) if row.parts else Redacted(error=row.problem or None)
-
-
-def _job(settings: NoteSettings) -> Job:
-    bundle = settings.model.resolve(), manifest_digest(settings.model)
-    roster = roster_digest(settings.known, settings.key) if settings.known else ""
-    return Job(settings, bundle, code_digest(), secrets.token_bytes(32), roster=roster)
 
 
 def _row(number: int, given: tuple[Any, Any]) -> Row:

@@ -18,9 +18,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup
 from spacy.util import minibatch
 
-from phistack.ensemble.adapters.core import Redacted, note_settings, redact_texts
+from phistack.ensemble.adapters.core import Redacted, job_of, redact_texts
 from phistack.ensemble.adapters.spans import scored_spans
-from phistack.ensemble.batch.settings import NoteSettings
+from phistack.ensemble.batch.workers.job import Job
 
 KEY = "phistack"
 
@@ -29,7 +29,7 @@ KEY = "phistack"
 class PhiMarker:
     """Marks what phistack would replace; each text is a patient of its own."""
 
-    settings: NoteSettings
+    job: Job
 
     def __call__(self, doc: Doc) -> Doc:
         """The document with its spans."""
@@ -38,7 +38,7 @@ class PhiMarker:
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """The documents with their spans."""
         for batch in minibatch(docs, batch_size):
-            found = redact_texts(((doc.text, None) for doc in batch), self.settings)
+            found = redact_texts(((doc.text, None) for doc in batch), self.job)
             for doc, result in zip(batch, found, strict=True):
                 doc.spans[KEY] = _group(doc, result)
                 yield doc
@@ -52,7 +52,9 @@ def _group(doc: Doc, result: Redacted) -> SpanGroup:
     )
 
 
-@Language.factory("phistack", assigns=["doc.spans"], default_config={"policy": "tag", "timeout": 60.0})
+@Language.factory(  # type: ignore[untyped-decorator,unused-ignore]
+    "phistack", assigns=["doc.spans"], default_config={"policy": "tag", "timeout": 60.0}
+)
 def phi_marker(nlp: Any, name: str, model: str, policy: str, timeout: float) -> PhiMarker:
     """The component, of these settings."""
-    return PhiMarker(note_settings(model, policy, timeout=timeout))
+    return PhiMarker(job_of(model, policy, timeout=timeout))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from phistack.ensemble.adapters.core import Redacted, Settings, note_settings, redact_texts
+from phistack.ensemble.adapters.core import Redacted, Settings, job_of, redact_texts
 from phistack.ensemble.bundles.files import bundle_label_set, bundle_languages
 from phistack.ensemble.engine.steps import CANNOT_BE_READ
 from phistack.features.documents import Span
@@ -36,7 +36,7 @@ def presidio_recognizer(**settings: Unpack[Settings]) -> Any:
     need("presidio_analyzer", "presidio", "a recogniser of Presidio")
     from presidio_analyzer import EntityRecognizer, RecognizerResult
 
-    wanted = note_settings(**settings)
+    job = job_of(**settings)
 
     class PhistackRecognizer(EntityRecognizer):  # type: ignore[misc,unused-ignore]
         """Marks what phistack would replace."""
@@ -46,10 +46,10 @@ def presidio_recognizer(**settings: Unpack[Settings]) -> Any:
 
         def analyze(self, text: str, entities: Sequence[str] | None, nlp_artifacts: Any = None) -> list[Any]:
             """What is PHI, of these entities."""
-            [found] = redact_texts([(text, None)], wanted)
+            [found] = redact_texts([(text, None)], job)
             asked = {*(entities or self.supported_entities), CANNOT_BE_READ}
             marked = ((span, score) for span, score in scored_spans(text, found) if span.label in asked)
             return [RecognizerResult(span.label, span.start, span.end, score) for span, score in marked]
 
-    labels, [language, *_] = bundle_label_set(wanted.model).labels, bundle_languages(wanted.model)
+    labels, [language, *_] = bundle_label_set(job.run.model).labels, bundle_languages(job.run.model)
     return PhistackRecognizer([*labels, CANNOT_BE_READ], "phistack", language)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from phistack.ensemble.adapters.arrow import ERROR, check_columns
-from phistack.ensemble.adapters.core import Redacted, Settings, note_settings, redact_texts
+from phistack.ensemble.adapters.core import Redacted, Settings, job_of, redact_texts
 from phistack.features.formats.parquet_table import arrow
 
 
@@ -27,7 +27,7 @@ def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings
     :raises SettingsError: if a value cannot work; never for a note.
     """
     pairs = zip(_values(series), [None] * len(series) if patients is None else _values(patients), strict=True)
-    found = [*redact_texts(pairs, note_settings(**settings))]
+    found = [*redact_texts(pairs, job_of(**settings))]
     texts, errors = [result.text for result in found], [result.error for result in found]
     if _is_polars(series):
         import polars
@@ -58,12 +58,12 @@ def redact_examples(
     :param error: the column to be added.
     :raises SettingsError: if a value cannot work; never for a note.
     """
-    wanted = note_settings(**settings)
+    job = job_of(**settings)
 
     def redact(examples: Mapping[str, Sequence[Any]]) -> dict[str, list[str | None]]:
         check_columns([*examples], text, patient, error)
         patients = examples[patient] if patient else [None] * len(examples[text])
-        found = [*redact_texts(zip(examples[text], patients, strict=True), wanted)]
+        found = [*redact_texts(zip(examples[text], patients, strict=True), job)]
         return {text: [result.text for result in found], error: [result.error for result in found]}
 
     return redact
@@ -76,10 +76,10 @@ def redact_duckdb(connection: Any, name: str = "redact", **settings: Unpack[Sett
     :param name: of the function.
     :raises SettingsError: if a value cannot work; never for a note.
     """
-    pyarrow, wanted = arrow(), note_settings(**settings)
+    pyarrow, job = arrow(), job_of(**settings)
 
     def redact(texts: Any, patients: Any) -> Any:
-        found: Iterable[Redacted] = redact_texts(zip(texts.to_pylist(), patients.to_pylist(), strict=True), wanted)
+        found: Iterable[Redacted] = redact_texts(zip(texts.to_pylist(), patients.to_pylist(), strict=True), job)
         struct = pyarrow.struct({"text": pyarrow.string(), "error": pyarrow.string()})
         return pyarrow.array([{"text": result.text, "error": result.error} for result in found], struct)
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from phistack.ensemble.adapters.core import note_settings, redact_texts
+from phistack.ensemble.adapters.core import job_of, redact_texts
+from phistack.ensemble.batch.workers.job import Job
 from phistack.ensemble.deidentification import Policy
 
 
@@ -39,20 +40,20 @@ class PhiRemover(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803  The name that scikit-learn calls it by.
         """Nothing is learned; :raises SettingsError: if a setting cannot work."""
-        self._settings()
+        self._job()
         return self
 
     def transform(self, X: Iterable[Any]) -> NDArray[np.object_]:  # noqa: N803
         """The texts without PHI, of shape `(n_texts,)`; `None`, and a warning, where one is held back."""
-        found = [*redact_texts(((text, None) for text in X), self._settings())]
+        found = [*redact_texts(((text, None) for text in X), self._job())]
         codes = Counter(result.error.partition(":")[0] for result in found if result.error)
         if codes:
             shown = ", ".join(f"{n} {code}" for code, n in sorted(codes.items()))
             warnings.warn(f"{codes.total()} of {len(found)} texts are held back: {shown}", stacklevel=2)
         return np.array([result.text for result in found], dtype=object)
 
-    def _settings(self) -> Any:
-        return note_settings(self.model, self.policy, key=self.key, **(self.options or {}))
+    def _job(self) -> Job:
+        return job_of(self.model, self.policy, key=self.key, **(self.options or {}))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

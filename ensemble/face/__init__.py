@@ -18,7 +18,8 @@ PHI out     `redact`; `Deidentifier` with its `Policy` and `PolicyOptions`, whic
             with `FormatSettings` of `Columns`, `audit_run`; for an annotated corpus `pseudonymise`, which returns a
             `Pseudonymised`
 elsewhere   notes in other programs (`ensemble/adapters`): `redact_batches`, `redact_series`, `redact_examples`,
-            `redact_duckdb`, `redact_spark`, `PhiRemover`, `presidio_recognizer`
+            `redact_duckdb`, `redact_spark`, `PhiRemover`, `presidio_recognizer`,
+            `litellm_guardrail`
 errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `EvaluationError`, `LabelError`,
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`

@@ -1,4 +1,5 @@
 from phistack.ensemble.adapters.arrow import redact_batches as redact_batches
+from phistack.ensemble.adapters.gateway import litellm_guardrail as litellm_guardrail
 from phistack.ensemble.adapters.spans import presidio_recognizer as presidio_recognizer
 from phistack.ensemble.adapters.spark import redact_spark as redact_spark
 from phistack.ensemble.adapters.tables import redact_duckdb as redact_duckdb
