@@ -153,6 +153,12 @@ def test_the_letters_of_a_name_tell_its_form(like: Corpus) -> None:
     assert "," in formal and "," not in full and " " in full
 
 
+def test_last_and_first_name_of_mimic_iii_are_one_person() -> None:
+    filled = fill(corpus("cc: [**Last Name (LF) 5**], [**First Name3 (LF) 6**] MD"), Style.of("mimic-iii"))
+    [name] = mentions(filled, "DOCTOR")
+    assert name.count(",") == 1 and filled.corpus.documents[0].text == f"cc: {name} MD"
+
+
 DOCUMENTED = (
     "Known lastname 1", "Known firstname 1", "First Name8 (NamePattern2) 2", "First Name3 (LF) 3", "Last Name (un) 4",
     "Last Name (STitle) 5", "Name (NI) 6", "Name6 (MD) 7", "Name13 (STitle) 8", "Initials (NamePattern4) 9",
