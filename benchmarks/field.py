@@ -40,7 +40,7 @@ from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.evaluation.resampling import Measure
 from phistack.ensemble.evaluation.tables import Table, percent, share
 from phistack.ensemble.experiments.pictures import BLUE, GREY, INK, PALE, picture
-from phistack.ensemble.experiments.speed import Machine
+from phistack.ensemble.experiments.speed import this_machine
 from phistack.features.documents import Corpus
 from phistack.features.formats import read_corpus
 from phistack.features.ranges import Range, ranges_of, touching
@@ -211,7 +211,7 @@ def main() -> None:
                         f"field: {peer.name} was not measured on {notes.name}: {type(error).__name__}", file=sys.stderr
                     )
             sections.append(rows)
-    note = f"{date.today()}; {Machine.here().processor}; hospital notes of seed {arguments.seed}"
+    note = f"{date.today()}; {this_machine()['processor']}; hospital notes of seed {arguments.seed}"
     table = Table(_COLUMNS, sections, "Tools beside each other", f"{note}; 95 % bootstrap intervals by note", 2)
     Console(width=180).print(table)
     if arguments.docs:

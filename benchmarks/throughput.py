@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ from benchmarks.measuring import CORPORA, RESULTS, ROOT
 from benchmarks.peers import PEERS, Peer, install
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
-from phistack.ensemble.experiments.speed import Machine, measure_speed
+from phistack.ensemble.experiments.speed import measure_speed, this_machine
 from phistack.ensemble.tools.numerics import ONE_THREAD, numeric_environment
 from phistack.ensemble.tools.progress import progress
 from phistack.features.documents import Document, Span
@@ -125,7 +125,7 @@ def run(
         "date": date.today().isoformat(),
         "protocol": PROTOCOL,
         "notes": {"documents": len(documents), "characters": sum(len(document.text) for document in documents)},
-        "machine": asdict(Machine.here()),
+        "machine": this_machine(),
         "repetitions": repetitions,
         "older": older.name if older else None,
         "rows": [row | {"ratio": row["speed"]["median"] / base if base else None} for row in rows],

@@ -46,6 +46,10 @@ class Span:
         """Whether the two spans share at least one character."""
         return self.start < other.end and other.start < self.end
 
+    def moved(self, by: int) -> Span:
+        """The span so many characters further on."""
+        return Span(self.start + by, self.end + by, self.label)
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -24,11 +24,10 @@ from phistack.ensemble.batch.reports.audit import audit_run, opened_output
 from phistack.ensemble.batch.reports.report import REPLACED
 from phistack.ensemble.batch.reports.summary import FEWEST_TO_ATTACK
 from phistack.ensemble.batch.workers.record import likely_by_form
-from phistack.ensemble.deidentification.dates.parsing import order_shown_by
+from phistack.ensemble.deidentification.dates.parsing import has_day_first, order_shown_by
 from phistack.ensemble.deidentification.dates.recovery import Clue, clues, possible_shifts
 from phistack.ensemble.deidentification.kinds import kind_anywhere
 from phistack.ensemble.deidentification.policy import KEYED
-from phistack.ensemble.deidentification.word_lists import words
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.candidates import PooledCandidate, pools_of
 from phistack.ensemble.stacking.folds import at_most_folds
@@ -231,11 +230,10 @@ def shifts_left(texts: Iterable[Released], language: str) -> Counter[int]:
 
 def _clues(notes: Sequence[Released], language: str) -> Iterator[Clue]:
     dates = [note.document.text[start:end] for note in notes for start, end in note.shifted]
-    shown = Counter(first for mention in dates for first in order_shown_by(mention))
-    usual = bool(words(language)["dates"]["day_first"])
-    day_first = usual if shown[True] == shown[False] else shown[True] > shown[False]
+    shown = Counter(way for mention in dates for way in order_shown_by(mention))
+    first = has_day_first(shown, language)
     for note in notes:
-        yield from clues(note.document.text, note.shifted, note.taken, language, day_first=day_first)
+        yield from clues(note.document.text, note.shifted, note.taken, language, day_first=first)
 
 
 def marked_in(pool: Sequence[PooledCandidate]) -> Test:

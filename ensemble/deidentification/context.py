@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from phistack.ensemble.deidentification.dates.parsing import has_day_first
 from phistack.ensemble.deidentification.keyed_choices import KeyedChoices
 from phistack.ensemble.deidentification.memory import PatientMemory
 from phistack.ensemble.deidentification.policy import PolicyOptions
-from phistack.ensemble.deidentification.word_lists import words
 
 _T = TypeVar("_T")
 
@@ -38,8 +38,7 @@ class Context:
     @property
     def day_first(self) -> bool:
         """Whether numeric dates have the day before the month, by the dates of the note, or else by the language."""
-        shown, usual = self.memory.day_first, words(self.language)["dates"]["day_first"]
-        return bool(usual) if shown[True] == shown[False] else shown[True] > shown[False]
+        return has_day_first(self.memory.day_first, self.language)
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:
         """One of the options, by the key, the patient, the parts and the attempt."""

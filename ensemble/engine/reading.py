@@ -77,8 +77,8 @@ class Piece(NamedTuple):
         """A decision on the piece as one on the note."""
         if not self.start:
             return decision
-        votes = tuple(replace(vote, span=_moved(vote.span, self.start)) for vote in decision.votes)
-        return replace(decision, span=_moved(decision.span, self.start), votes=votes)
+        votes = tuple(replace(vote, span=vote.span.moved(self.start)) for vote in decision.votes)
+        return replace(decision, span=decision.span.moved(self.start), votes=votes)
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +119,3 @@ class Batch:
         """The decisions on each piece, on its text as it was written."""
         for table, decisions in zip(self.tables, self.decisions, strict=True):
             yield [decision.in_note(table.view) for decision in decisions]
-
-
-def _moved(span: Span, by: int) -> Span:
-    return Span(span.start + by, span.end + by, span.label)

@@ -10,7 +10,7 @@ the stacker that was trained for it, out of fold, with the bundle.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
 from phistack.ensemble.experiments.parts import CorpusFacts, Origin, plain, systems_of
 from phistack.ensemble.experiments.pictures import BLUE, GREY, PALE, picture
-from phistack.ensemble.experiments.speed import Machine, Run, Speed, measure_speed
+from phistack.ensemble.experiments.speed import Run, Speed, measure_speed, this_machine
 from phistack.ensemble.stacking.subsets import Subset, no_stacker, subset_name, subsets_of
 from phistack.ensemble.tools.progress import progress
 from phistack.features.documents import Corpus
@@ -75,7 +75,7 @@ class Frontier:
     trained_on: Mapping[str, Any]
     notes: CorpusFacts
     characters: int
-    machine: Machine
+    machine: dict[str, Any]
     repetitions: int
     rows: tuple[SubsetRow, ...]
 
@@ -114,7 +114,7 @@ class Frontier:
     def to_dict(self) -> dict[str, Any]:
         """Every figure, for JSON."""
         notes = {"notes": {**self.notes.to_dict(), "characters": self.characters}}
-        measured = {"machine": asdict(self.machine), "repetitions": self.repetitions, "rows": self.rows}
+        measured = {"machine": self.machine, "repetitions": self.repetitions, "rows": self.rows}
         return {**self.origin.to_dict(), "trained on": dict(self.trained_on), **notes, **plain(measured)}
 
 
@@ -146,7 +146,7 @@ def measure_frontier(
     origin = Origin(SCHEMA, rule.name, protocol, None, corpus.label_set.name, systems.units)
     trained_on, characters = read_manifest(model)["trained_on"], sum(len(note.text) for note in corpus.documents)
     rows = _rows(runs, systems.scores)
-    return Frontier(origin, trained_on, CorpusFacts.of(corpus), characters, Machine.here(), repetitions, rows)
+    return Frontier(origin, trained_on, CorpusFacts.of(corpus), characters, this_machine(), repetitions, rows)
 
 
 def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from phistack.ensemble.stacking.folds import fold_groups_of, of_fold_groups
 from phistack.features.columns.settings import FeatureSettings, lines_end_sentences
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.plain_view import plain_view
 from phistack.features.tokens import Tokeniser, learned_abbreviations, offsets_of, sentence_starts
@@ -95,11 +95,7 @@ class Sentences:
                 text += "\n" * (self.line_ends - (gap.count("\n") or gap.count("\r")))
             by, end = len(text) - place.start, place.end
             text += document.text[place.start : place.end]
-            spans += [
-                Span(span.start + by, span.end + by, span.label)
-                for span in document.spans
-                if place.start <= span.start < place.end
-            ]
+            spans += [span.moved(by) for span in document.spans if place.start <= span.start < place.end]
         return replace(document, text=text, spans=tuple(spans))
 
 

@@ -80,22 +80,13 @@ class Speed:
         return f"{middle:.0f}", f"{low:.0f}-{high:.0f}", f"{self.load_seconds:.2f}", f"{self.peak_mb:.0f}"
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The machine of a measurement: the processor's name, its cores, and the version of Python."""
-
-    processor: str
-    cores: int | None
-    python: str
-
-    @classmethod
-    def here(cls) -> Self:
-        """This machine."""
-        known = Path("/proc/cpuinfo")
-        lines = known.read_text().splitlines() if known.exists() else []
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        named = names[0] if names else platform.processor() or platform.machine()
-        return cls(named, os.cpu_count(), platform.python_version())
+def this_machine() -> dict[str, Any]:
+    """The machine of a measurement for JSON: `processor` (its name), `cores`, and the version of `python`."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text().splitlines() if known.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    named = names[0] if names else platform.processor() or platform.machine()
+    return {"processor": named, "cores": os.cpu_count(), "python": platform.python_version()}
 
 
 def measure_speed(model: Path, subset: tuple[str, ...], documents: Sequence[Document], *, cascade: bool = True) -> Run:

@@ -97,10 +97,9 @@ def egofied(document: Document, subject: Subject, language: str) -> Document:
     # How much longer the text is after each edit: the spans move by as much.
     longer = [0, *accumulate(len(edit.new) - (edit.end - edit.start) for edit in edits)]
     spans = [
-        Span(span.start + by, span.end + by, span.label)
+        span.moved(longer[bisect_right(ends, span.start, 1) - 1])
         for span in document.spans
         if not any(edit.touches(span) for edit in edits)
-        for by in [longer[bisect_right(ends, span.start, 1) - 1]]
     ]
     return replace(document, text=text + document.text[ends[-1] :], spans=tuple(spans))
 

@@ -133,7 +133,7 @@ def _file(reports: Sequence[Document]) -> Document:
     text, spans = "", []
     for report in reports:
         text += "\n\n" * bool(text)
-        spans += [replace(span, start=span.start + len(text), end=span.end + len(text)) for span in report.spans]
+        spans += [span.moved(len(text)) for span in report.spans]
         text += report.text
     group = reports[0].group
     return Document(group, text, tuple(spans), group)

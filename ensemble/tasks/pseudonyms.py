@@ -191,7 +191,7 @@ def _moved(span: Span, made: Deidentified) -> Iterator[Span]:
     after = made.replacements[before : before + 1]
     if not after or after[0].span.start >= span.end:
         shift = made.replacements[before - 1].end_in_output - ends[before - 1] if before else 0
-        yield Span(span.start + shift, span.end + shift, span.label)
+        yield span.moved(shift)
 
 
 def renumbered(corpus: Corpus, key: bytes) -> Corpus:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,7 +20,7 @@ from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.experiments.certificate import Wish
 from phistack.ensemble.experiments.parts import CorpusFacts, answers_of, remember, seeded
-from phistack.ensemble.experiments.speed import Machine, measure_speed
+from phistack.ensemble.experiments.speed import measure_speed, this_machine
 from phistack.ensemble.experiments.training_report import TrainingReport, report_on
 from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.stacking.cascade import Cascade
@@ -208,7 +207,7 @@ def best_within(budget: float, training: Training, documents: Sequence[Document]
                     {"submodels": subset_name(names), "f1": dict(order)[names], "notes per second": round(speed, 1)}
                     for names, speed in measured.items()
                 ]
-                about = {"notes per second asked for": budget, "machine": asdict(Machine.here())}
+                about = {"notes per second asked for": budget, "machine": this_machine()}
                 return subset, {**about, "measured": rows}
     fastest = max(measured, key=measured.__getitem__)
     raise SettingsError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -145,6 +146,12 @@ def order_shown_by(mention: str) -> list[bool]:
     """For each numeric date of which only one order is possible: whether the day comes first."""
     pairs = [(int(match[1]), int(match[3])) for match in _NUMERIC.finditer(mention)]
     return [first > 12 for first, second in pairs if (first > 12) != (second > 12)]
+
+
+def has_day_first(shown: Counter[bool], language: str) -> bool:
+    """Whether numeric dates have the day before the month, by what `order_shown_by` gave, or else by the language."""
+    usual = bool(words(language)["dates"]["day_first"])
+    return usual if shown[True] == shown[False] else shown[True] > shown[False]
 
 
 def year_of(mention: str, language: str) -> str | None:
