@@ -474,8 +474,9 @@ def test_strategies_policies_and_keys_are_taken_from_the_command_line(
 
 
 def test_without_a_terminal_progress_is_lines_at_the_begin_and_end_of_each_part(
-    run: RunSettings, capsys: pytest.CaptureFixture[str]
+    run: RunSettings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("phistack.ensemble.tools.progress._SECONDS_BETWEEN_LINES", 3600)
     assert [duration(s) for s in (45, 720, 12_000, 360_000)] == ["45 s", "12 min", "3 h 20 min", "4 days 4 h"]
     write(run.source, ["Dr. Ames"] * 500)
     deidentify(run)
