@@ -28,9 +28,9 @@ def _batches(texts: Sequence[Any], patients: Sequence[Any], **settings: Any) -> 
 
 def _series(library: str) -> Redact:
     def redact(texts: Sequence[Any], patients: Sequence[Any], **settings: Any) -> Any:
-        series = pytest.importorskip(library).Series
+        series: Any = pytest.importorskip(library).Series
         found = redact_series(series(texts), series(patients), **settings)
-        missing = (lambda v: v.isna().tolist()) if library == "pandas" else (lambda v: v.is_null().to_list())
+        missing: Any = (lambda v: v.isna().tolist()) if library == "pandas" else (lambda v: v.is_null().to_list())
         values = zip(found["text"].to_list(), missing(found["text"]), missing(found["error"]), strict=True)
         return [(None if is_null else text, not is_well) for text, is_null, is_well in values]
 

@@ -1,20 +1,32 @@
 """One contract for every adapter: the text of the local run, nothing else changed, and no text in what goes wrong."""
 
+import importlib
 import json
 import logging
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from phistack import redact_batches, redact_series
+from phistack import (
+    FormatSettings,
+    RunSettings,
+    redact_batches,
+    redact_series,
+    synthesize,
+    write_corpus,
+)
+from phistack.ensemble.adapters import core
 from phistack.ensemble.adapters.core import job_of, redact_texts
 from phistack.ensemble.batch import Columns, deidentify
+from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import BundleError, PhistackError, SettingsError
 from tests import golden_bundle
-from tests.adapters_contract import ADAPTERS, OF_PATIENTS
+from tests.adapters_contract import ADAPTERS, OF_PATIENTS, spark_session
 from tests.batch_runs import KEY, run_over
+from tests.test_readme import ROOT, Example, examples_of
 
 NOTES = [
     ("110", "Patient Ann Hill saw Dr. Ames on 03/12/2019."),
@@ -26,6 +38,7 @@ NOTES = [
 ]
 PATIENTS, TEXTS = [patient for patient, _ in NOTES], [text for _, text in NOTES]
 GOLDEN = golden_bundle.GOLDEN.with_suffix(".zip")
+PAGE = [e for e in examples_of((ROOT / "docs" / "adapters.md").read_text("utf-8")) if e.language == "python"]
 COLUMNS = Columns(others={"id": "keep", "group": "keep"})
 
 
@@ -105,6 +118,32 @@ def test_ten_thousand_empty_rows_stay_empty(engines: ModuleType, tmp_path: Path)
     job = job_of(engines.bundle(tmp_path / "bundle"), load=engines.quick)
     found = [*redact_texts((("", "1") for _ in range(10_000)), job)]
     assert {(result.text, result.error) for result in found} == {("", None)} and len(found) == 10_000
+
+
+def test_a_trained_engine_writes_what_its_local_run_writes_and_says_what_it_cannot_read(tmp_path: Path) -> None:
+    notes = synthesize(3, seed=9)
+    given = [(document.text, document.group) for document in notes.documents]
+    odd = ["\0\1\2" * 9, "Pacjent Anzelm skarży się na ból w klatce piersiowej od trzech dni i kaszel.\n" * 3]
+    write_corpus(notes, tmp_path / "in.jsonl")
+    kept = FormatSettings(COLUMNS)
+    deidentify(RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", GOLDEN, Policy(), form_settings=kept))
+    expected = [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    found = [*redact_texts([*given, *((text, None) for text in odd)], job_of(GOLDEN))]
+    assert [result.text for result in found] == [*expected, None, None]
+    assert [result.error.partition(":")[0] for result in found[-2:]] == ["not-text", "language"]
+    assert all(0 < likely <= 1 for result in found for _, likely in result.places)
+
+
+@pytest.mark.parametrize("example", PAGE, ids=lambda example: f"line-{example.line}")
+def test_examples_of_the_page_run(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in re.findall(r"^(?:from|import) (\w+)", example.body, re.M):
+        pytest.importorskip(name)
+    if "spacy" in example.body:
+        importlib.import_module("phistack.ensemble.adapters.spacy_component")  # which an entry point imports
+    if "pyspark" in example.body:
+        spark_session()
+    monkeypatch.setattr(core, "bundle_path", lambda name: GOLDEN)
+    exec(example.body, {})  # noqa: S102
 
 
 def test_what_cannot_work_is_refused_at_once_in_a_sentence(engines: ModuleType, tmp_path: Path) -> None:

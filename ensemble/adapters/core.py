@@ -5,8 +5,8 @@
     found.error          None, or a code and the reason without a word of the text; then there is no text
     found.places         (Replacement(Span(12, 16, "DOCTOR"), 12, 20, "tag"), 0.99): what was replaced, and how likely
 
-No text stops the others: what is no text, takes too long or makes a submodel fail has an error. An engine is loaded
-once a process. Texts of a patient that follow each other share what is known of the patient.
+No text stops the others: what is no text, takes too long or makes a submodel fail has an error. The engine that was
+last used stays loaded. Texts of a patient that follow each other share what is known of the patient.
 """
 
 from __future__ import annotations
@@ -86,10 +86,12 @@ def job_of(model: str | Path, policy: Policy | str = "tag", **more: Any) -> Job:
     :raises BundleError: if there is no such engine.
     """
     chosen = policy if isinstance(policy, Policy) else policy_from(policy)
-    run = NoteSettings(bundle_path(str(model)).resolve(), chosen.in_year(), second_pass=False, **more)
+    path = bundle_path(str(model))
+    digest = manifest_digest(path)
+    run = NoteSettings(path.resolve(), chosen.in_year(), second_pass=False, **more)
     roster = roster_digest(run.known, run.key) if run.known else ""
     # No register of identifiers is kept, so that its secret hides nothing.
-    return Job(run, (run.model, manifest_digest(run.model)), code_digest(), bytes(32), roster=roster)
+    return Job(run, (run.model, digest), code_digest(), bytes(32), roster=roster)
 
 
 def redact_texts(texts: Iterable[tuple[Any, Any]], job: Job) -> Iterator[Redacted]:
