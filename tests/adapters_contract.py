@@ -53,10 +53,9 @@ def _duckdb(texts: Sequence[Any], patients: Sequence[Any], **settings: Any) -> A
 
 
 def _sklearn(texts: Sequence[Any], patients: Sequence[Any], **settings: Any) -> Any:
-    options = {name: value for name, value in settings.items() if name not in ("model", "policy", "key")}
-    named = {name: settings[name] for name in settings.keys() - options.keys()}
+    named = {name: settings.pop(name) for name in ("model", "policy") if name in settings}
     with pytest.warns() if any("FAIL" in str(text) for text in texts) else pytest.MonkeyPatch.context():
-        found = PhiRemover(**named, options=options).fit_transform(texts)
+        found = PhiRemover(**named, settings=settings).fit_transform(texts)
     return [(new, new is None and old is not None) for old, new in zip(texts, found, strict=True)]
 
 

@@ -39,9 +39,7 @@ def redact_batches(
     :param patient: the column that says whose note it is; without one each text is a patient of its own.
     :param error: the column to be added: null, or a code, a colon and the reason, where a text is held back.
     :returns: the batches, with as many rows; a text that is held back is null.
-    :raises SettingsError: if a column is missing or there already, or a value cannot work; never for a note.
-    :raises BundleError: if there is no such engine.
-    :raises MissingResourceError: if pyarrow is not installed.
+    :raises PhistackError: if a column is missing or there already, or a value cannot work; never for a note.
     """
     arrow()
     return _redacted(batches, text, patient, error, job_of(**settings))

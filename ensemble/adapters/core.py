@@ -33,13 +33,10 @@ from phistack.ensemble.tools.version import code_digest
 from phistack.features.formats.records import one_name
 
 NO_TEXT, NO_PATIENT = "type: it is not a string", "patient: it is neither a string nor a whole number"
-_CODES = (
-    ("it took longer than ", "time-limit"),
-    ("MemoryError ", "memory"),
-    ("it is not text", "not-text"),
-    ("it has text in ", "language"),
-    ("", "failed"),
-)
+_CODES = {
+    **{"it took longer than ": "time-limit", "MemoryError ": "memory"},
+    **{"it is not text": "not-text", "it has text in ": "language", "": "failed"},
+}
 """How the reason of a held-back note begins -> its code."""
 
 # Engines are not made for several threads at once, and some hosts (DuckDB, gateways) call from any.
@@ -47,12 +44,10 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 class Settings(TypedDict, total=False):
-    """What every adapter takes by keyword, as `phistack deidentify` takes it by option.
+    """What every adapter takes by keyword, as in `NoteSettings`.
 
     model: path of a bundle, or the name of an engine that ships.
     policy: a policy, its name or its file; default: `tag`.
-    key: the secret of surrogates, as `read_key` gives it.
-    options, struck, known, timeout, load: as in `NoteSettings`.
     """
 
     model: Required[str | Path]
@@ -82,8 +77,7 @@ class Redacted:
 def job_of(model: str | Path, policy: Policy | str = "tag", **more: Any) -> Job:
     """The work that keywords of `Settings` say, which is the same for equal keywords, as caches of hosts need.
 
-    :raises SettingsError: if there is no such policy, or a value cannot work.
-    :raises BundleError: if there is no such engine.
+    :raises SettingsError, BundleError: if there is no such policy or engine, or a value cannot work.
     """
     chosen = policy if isinstance(policy, Policy) else policy_from(policy)
     path = bundle_path(str(model))
@@ -121,6 +115,6 @@ def _row(number: int, given: tuple[Any, Any]) -> Row:
 
 def _redacted(result: NoteResult) -> Redacted:
     if result.problem:
-        code = next(code for begin, code in _CODES if result.problem.startswith(begin))
+        code = next(code for begin, code in _CODES.items() if result.problem.startswith(begin))
         return Redacted(error=f"{code}: {result.problem}")
     return Redacted(result.texts[0], None, result.places[0])

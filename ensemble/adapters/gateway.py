@@ -2,9 +2,8 @@
 
     Guardrail = litellm_guardrail(model="english")      in phi.py, beside the configuration, which names phi.Guardrail
 
-"Letter for Ann Hill" goes out as "Letter for [PATIENT-1]"; where the language model writes [PATIENT-1], Ann Hill comes
-back. All texts of a request count as one patient's, so a name has one number throughout. What the numbers are stays in
-this process, and is forgotten with the answer.
+"Letter for Ann Hill" goes out as "Letter for [PATIENT-1]", by which Ann Hill comes back. A name has one number in all
+texts of a request. What the numbers are stays in this process, and is forgotten with the answer.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ def litellm_guardrail(**settings: Unpack[Settings]) -> type[Any]:
 
     A request of which a text is held back, or that has an image, sound or file, is refused, without a word of it.
 
-    :raises MissingResourceError: if LiteLLM is not installed.
-    :raises SettingsError: if a value cannot work.
+    :raises PhistackError: if LiteLLM is not installed or a value cannot work.
     """
     need("litellm", "gateway", "a guardrail of LiteLLM")
     from litellm.integrations.custom_guardrail import CustomGuardrail

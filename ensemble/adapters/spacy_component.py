@@ -1,11 +1,9 @@
 """A component of spaCy pipelines, which spaCy finds by the entry point `phistack`.
 
-    nlp.add_pipe("phistack", config={"model": "english"})
-    doc.spans["phistack"]                      spans with the labels of the engine
-    doc.spans["phistack"].attrs["scores"]      how likely each is, as spaCy's own span categoriser has it
-    doc.spans["phistack"].attrs["error"]       why the text is held back, which is then one span; else `None`
-
-Spans are whole tokens of spaCy: those that hold a character of PHI.
+nlp.add_pipe("phistack", config={"model": "english"})
+doc.spans["phistack"]                      the tokens with PHI, as spans with the labels of the engine
+doc.spans["phistack"].attrs["scores"]      how likely each is, as spaCy's own span categoriser has it
+doc.spans["phistack"].attrs["error"]       why the text is held back, which is then one span; else `None`
 """
 
 from __future__ import annotations
@@ -18,11 +16,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, SpanGroup
 from spacy.util import minibatch
 
-from phistack.ensemble.adapters.core import Redacted, job_of, redact_texts
+from phistack.ensemble.adapters.core import job_of, redact_texts
 from phistack.ensemble.adapters.spans import scored_spans
 from phistack.ensemble.batch.workers.job import Job
-
-KEY = "phistack"
 
 
 @dataclass(frozen=True)
@@ -40,21 +36,14 @@ class PhiMarker:
         for batch in minibatch(docs, batch_size):
             found = redact_texts(((doc.text, None) for doc in batch), self.job)
             for doc, result in zip(batch, found, strict=True):
-                doc.spans[KEY] = _group(doc, result)
+                marked = scored_spans(doc.text, result)
+                spans = [doc.char_span(s.start, s.end, s.label, alignment_mode="expand") for s, _ in marked]
+                attributes = {"scores": [score for _, score in marked], "error": result.error}
+                doc.spans["phistack"] = SpanGroup(doc, name="phistack", spans=spans, attrs=attributes)
                 yield doc
 
 
-def _group(doc: Doc, result: Redacted) -> SpanGroup:
-    marked = scored_spans(doc.text, result)
-    spans = [doc.char_span(span.start, span.end, span.label, alignment_mode="expand") for span, _ in marked]
-    return SpanGroup(
-        doc, name=KEY, spans=spans, attrs={"scores": [score for _, score in marked], "error": result.error}
-    )
-
-
-@Language.factory(  # type: ignore[untyped-decorator,unused-ignore]
-    "phistack", assigns=["doc.spans"], default_config={"policy": "tag", "timeout": 60.0}
-)
-def phi_marker(nlp: Any, name: str, model: str, policy: str, timeout: float) -> PhiMarker:
-    """The component, of these settings."""
-    return PhiMarker(job_of(model, policy, timeout=timeout))
+@Language.factory("phistack", default_config={"policy": "tag"})  # type: ignore[untyped-decorator,unused-ignore]
+def phi_marker(nlp: Any, name: str, model: str, policy: str) -> PhiMarker:
+    """The component, of an engine and a policy."""
+    return PhiMarker(job_of(model, policy))

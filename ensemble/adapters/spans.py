@@ -1,8 +1,5 @@
 """What was found in a text, for libraries that mark and do not replace: spaCy and Presidio.
 
-    [(Span(12, 16, "DOCTOR"), 0.99)] = scored_spans("Seen by Dr. Ames.", found)
-    analyzer.registry.add_recognizer(presidio_recognizer(model="english"))
-
 A text that is held back is one span as a whole, so that whatever takes out spans takes out all of it.
 """
 
@@ -26,12 +23,9 @@ def scored_spans(text: str, found: Redacted) -> list[tuple[Span, float]]:
 
 
 def presidio_recognizer(**settings: Unpack[Settings]) -> Any:
-    """A recogniser of Presidio, whose entities are the labels of the engine.
+    """A recogniser of Presidio, whose entities are the labels of the engine, and `CANNOT_BE_READ` whatever is asked.
 
-    Whatever entities are asked for, a text that is held back has the entity `TEXT THAT CANNOT BE READ`, as a whole.
-
-    :raises MissingResourceError: if Presidio is not installed.
-    :raises SettingsError: if a value cannot work; never for a note.
+    :raises PhistackError: if Presidio is not installed or a value cannot work; never for a note.
     """
     need("presidio_analyzer", "presidio", "a recogniser of Presidio")
     from presidio_analyzer import EntityRecognizer, RecognizerResult
@@ -42,7 +36,7 @@ def presidio_recognizer(**settings: Unpack[Settings]) -> Any:
         """Marks what phistack would replace."""
 
         def load(self) -> None:
-            """Nothing: the engine is loaded with the first text."""
+            """The engine is loaded with the first text."""
 
         def analyze(self, text: str, entities: Sequence[str] | None, nlp_artifacts: Any = None) -> list[Any]:
             """What is PHI, of these entities."""

@@ -2,9 +2,8 @@
 
     redact_spark(notes, text="note", patient="mrn", model="english").write.parquet("clean")
 
-The notes of a patient go to one task, one after the other. What is sent to workers is the settings; each Python worker
-loads the engine once, from the path or by the name, so it and phistack must be there on each machine. Nothing is
-broadcast. The key is part of the plan, as with any function of Python, so give it only to a cluster that may have it.
+Each Python worker loads the engine once, from the path or by the name, so it must be there on each machine; nothing is
+broadcast. The key is part of the plan, as with any function of Python.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ def redact_spark(
     :param order: the column by which the notes of a patient follow each other; default: their texts.
     :param error: the column to be added: null, or a code, a colon and the reason, where a text is held back.
     :returns: a frame with the same rows and one column more.
-    :raises SettingsError: if a column is missing or there already.
-    :raises MissingResourceError: if pyspark is not installed.
+    :raises PhistackError: if a column is missing or there already, or pyspark is not installed.
     """
     need("pyspark", "spark", "a frame of Spark")
     from pyspark.sql.types import StringType, StructField, StructType

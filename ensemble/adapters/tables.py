@@ -4,8 +4,8 @@
     dataset.map(redact_examples(text="note", patient="mrn", model="english"), batched=True)
     redact_duckdb(connection, model="english")      SELECT redact(note, mrn).text, redact(note, mrn).error FROM notes
 
-Notes of a patient share what is known of the patient where they follow each other in one call: in a whole series, in a
-batch of `map`, in the 2,048 rows that DuckDB hands over.
+Notes of a patient that follow each other share what is known in one call: a series, a batch of `map`, 2,048 rows of
+DuckDB.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from phistack.ensemble.adapters.arrow import ERROR, check_columns
-from phistack.ensemble.adapters.core import Redacted, Settings, job_of, redact_texts
+from phistack.ensemble.adapters.core import Settings, job_of, redact_texts
+from phistack.ensemble.batch.workers.job import Job
 from phistack.features.formats.parquet_table import arrow
+
+Columns = tuple[list[str | None], list[str | None]]
+"""Texts and errors."""
 
 
 def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings]) -> Any:
@@ -26,26 +30,17 @@ def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings
     :returns: a frame with the columns `text` and `error`, of the same library, with the same index.
     :raises SettingsError: if a value cannot work; never for a note.
     """
-    pairs = zip(_values(series), [None] * len(series) if patients is None else _values(patients), strict=True)
-    found = [*redact_texts(pairs, job_of(**settings))]
-    texts, errors = [result.text for result in found], [result.error for result in found]
-    if _is_polars(series):
+    names, job = ("text", "error"), job_of(**settings)
+    if type(series).__module__.startswith("polars."):
         import polars
 
-        return polars.DataFrame({"text": texts, "error": errors}, dict.fromkeys(("text", "error"), polars.String))
+        found = _columns(series, patients, job)
+        return polars.DataFrame(dict(zip(names, found, strict=True)), dict.fromkeys(names, polars.String))
     import pandas
 
-    return pandas.DataFrame({"text": texts, "error": errors}, series.index, dtype=object)
-
-
-def _values(series: Any) -> list[Any]:
-    if _is_polars(series):
-        return list(series.to_list())
-    return [value if there else None for value, there in zip(series.to_list(), series.notna(), strict=True)]
-
-
-def _is_polars(series: Any) -> bool:
-    return type(series).__module__.startswith("polars.")
+    # Of the many missing values of pandas each is `None`.
+    given, of = (s if s is None else s.astype(object).where(s.notna(), None) for s in (series, patients))
+    return pandas.DataFrame(dict(zip(names, _columns(given, of, job), strict=True)), series.index, dtype=object)
 
 
 def redact_examples(
@@ -62,9 +57,8 @@ def redact_examples(
 
     def redact(examples: Mapping[str, Sequence[Any]]) -> dict[str, list[str | None]]:
         check_columns([*examples], text, patient, error)
-        patients = examples[patient] if patient else [None] * len(examples[text])
-        found = [*redact_texts(zip(examples[text], patients, strict=True), job)]
-        return {text: [result.text for result in found], error: [result.error for result in found]}
+        found = _columns(examples[text], examples[patient] if patient else None, job)
+        return dict(zip((text, error), found, strict=True))
 
     return redact
 
@@ -79,10 +73,14 @@ def redact_duckdb(connection: Any, name: str = "redact", **settings: Unpack[Sett
     pyarrow, job = arrow(), job_of(**settings)
 
     def redact(texts: Any, patients: Any) -> Any:
-        found: Iterable[Redacted] = redact_texts(zip(texts.to_pylist(), patients.to_pylist(), strict=True), job)
-        struct = pyarrow.struct({"text": pyarrow.string(), "error": pyarrow.string()})
-        return pyarrow.array([{"text": result.text, "error": result.error} for result in found], struct)
+        found = _columns(texts.to_pylist(), patients.to_pylist(), job)
+        return pyarrow.StructArray.from_arrays([pyarrow.array(f, pyarrow.string()) for f in found], ["text", "error"])
 
-    kinds = ["VARCHAR", "VARCHAR"]
-    returned = connection.struct_type({"text": "VARCHAR", "error": "VARCHAR"})
+    kinds, returned = ["VARCHAR", "VARCHAR"], connection.struct_type({"text": "VARCHAR", "error": "VARCHAR"})
     connection.create_function(name, redact, kinds, returned, type="arrow", null_handling="special")
+
+
+def _columns(texts: Sequence[Any], patients: Iterable[Any] | None, job: Job) -> Columns:
+    of = [None] * len(texts) if patients is None else patients
+    found = [*redact_texts(zip(texts, of, strict=True), job)]
+    return [result.text for result in found], [result.error for result in found]

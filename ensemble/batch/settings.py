@@ -76,11 +76,7 @@ class NoteSettings:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of a run.
-
-    :param source: the input, a file or folder.
-    :param target: the output, of the same form; it must not be there.
-    """
+    """The input of a run, a file or folder, and the output, of the same form, which must not be there."""
 
     source: Path
     target: Path
