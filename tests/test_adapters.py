@@ -5,7 +5,6 @@ import json
 import logging
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from phistack.ensemble.adapters.core import job_of, redact_texts
 from phistack.ensemble.batch import Columns, deidentify
 from phistack.ensemble.deidentification import Policy
 from phistack.features.errors import BundleError, PhistackError, SettingsError
+from tests import batch_engines as engines
 from tests import golden_bundle
 from tests.adapters_contract import ADAPTERS, OF_PATIENTS, spark_session
 from tests.batch_runs import KEY, run_over
@@ -43,13 +43,13 @@ COLUMNS = Columns(others={"id": "keep", "group": "keep"})
 
 
 @pytest.fixture
-def local(engines: ModuleType, tmp_path: Path) -> Any:
+def local(tmp_path: Path) -> Any:
     """Settings of adapters, and what the run of the command line with the same makes of the notes."""
 
     def run(policy: str, key: bytes | None = None) -> Any:
         rows = [{"id": f"n{i}", "group": of, "text": text} for i, (of, text) in enumerate(NOTES)]
         (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        settings = run_over(engines, tmp_path / "in.jsonl", COLUMNS, policy, key, target=tmp_path / f"{policy}.jsonl")
+        settings = run_over(tmp_path / "in.jsonl", COLUMNS, policy, key, target=tmp_path / f"{policy}.jsonl")
         deidentify(settings)
         found = [json.loads(line)["text"] for line in settings.target.read_text().splitlines()]
         return {"model": GOLDEN, "policy": policy, "key": key, "load": engines.quick}, found
@@ -76,7 +76,7 @@ def test_notes_of_a_patient_share_what_is_known_as_in_the_local_run(name: str, l
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_a_note_that_fails_or_takes_too_long_is_held_back_alone_and_never_quoted(
-    name: str, engines: ModuleType, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     notes = ["Seen by Dr. Ames.", "FAIL for Zebulon Quist.", "WAIT for Zebulon Quist.", "Dr. Birch agrees."]
     caplog.set_level(logging.DEBUG)
@@ -86,7 +86,7 @@ def test_a_note_that_fails_or_takes_too_long_is_held_back_alone_and_never_quoted
     assert "Zebulon" not in said and "Quist" not in said and "Ames" not in said
 
 
-def test_errors_are_codes_with_a_reason(engines: ModuleType, tmp_path: Path) -> None:
+def test_errors_are_codes_with_a_reason(tmp_path: Path) -> None:
     job = job_of(engines.bundle(tmp_path / "bundle"), load=engines.faulty, timeout=0.2)
     given = ["FAIL Quist", "WAIT Quist", 17, None, float("nan")]
     found = [*redact_texts(((text, text) if text == 17 else (text, None) for text in given), job)]
@@ -96,7 +96,7 @@ def test_errors_are_codes_with_a_reason(engines: ModuleType, tmp_path: Path) -> 
     assert "Quist" not in repr(found)
 
 
-def test_columns_that_are_no_strings_are_held_back_row_by_row(engines: ModuleType, tmp_path: Path) -> None:
+def test_columns_that_are_no_strings_are_held_back_row_by_row(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     settings: Any = {"model": engines.bundle(tmp_path / "bundle"), "load": engines.quick}
     [batch] = redact_batches([arrow.record_batch({"text": [1, None]})], **settings)
@@ -114,7 +114,7 @@ def test_columns_that_are_no_strings_are_held_back_row_by_row(engines: ModuleTyp
     assert found["error"].notna().tolist() == [False, True, False, False]
 
 
-def test_ten_thousand_empty_rows_stay_empty(engines: ModuleType, tmp_path: Path) -> None:
+def test_ten_thousand_empty_rows_stay_empty(tmp_path: Path) -> None:
     job = job_of(engines.bundle(tmp_path / "bundle"), load=engines.quick)
     found = [*redact_texts((("", "1") for _ in range(10_000)), job)]
     assert {(result.text, result.error) for result in found} == {("", None)} and len(found) == 10_000
@@ -124,7 +124,7 @@ def test_a_trained_engine_writes_what_its_local_run_writes_and_says_what_it_cann
     notes = synthesize(3, seed=9)
     given = [(document.text, document.group) for document in notes.documents]
     odd = ["\0\1\2" * 9, "Pacjent Anzelm skarży się na ból w klatce piersiowej od trzech dni i kaszel.\n" * 3]
-    write_corpus(notes, tmp_path / "in.jsonl")
+    write_corpus(notes, tmp_path / "in.jsonl", format="jsonl")
     kept = FormatSettings(COLUMNS)
     deidentify(RunSettings(tmp_path / "in.jsonl", tmp_path / "out.jsonl", GOLDEN, Policy(), form_settings=kept))
     expected = [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -146,7 +146,7 @@ def test_examples_of_the_page_run(example: Example, monkeypatch: pytest.MonkeyPa
     exec(example.body, {})  # noqa: S102
 
 
-def test_what_cannot_work_is_refused_at_once_in_a_sentence(engines: ModuleType, tmp_path: Path) -> None:
+def test_what_cannot_work_is_refused_at_once_in_a_sentence(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     bundle = engines.bundle(tmp_path / "bundle")
     with pytest.raises(BundleError, match="there is no bundle at nowhere"):

@@ -18,6 +18,7 @@ import pytest
 from phistack import litellm_guardrail
 from phistack.features import errors
 from phistack.features.errors import PhistackError
+from tests import batch_engines as engines
 
 REQUEST = {
     "model": "any",
@@ -30,7 +31,7 @@ REQUEST = {
 
 
 @pytest.fixture
-def guardrail(engines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def guardrail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     if find_spec("litellm") is None:
         double: Any = ModuleType("litellm.integrations.custom_guardrail")
         double.CustomGuardrail = type("CustomGuardrail", (), {"__init__": lambda self, **more: None})
