@@ -16,6 +16,7 @@ FACE = "ensemble/face"
 DISTRIBUTIONS = {
     "brown_clustering": "brown-clustering",
     "cassis": "dkpro-cassis",
+    "presidio_analyzer": "presidio-analyzer",
     "pycrfsuite": "python-crfsuite",
     "sklearn": "scikit-learn",
     "tomli_w": "tomli-w",

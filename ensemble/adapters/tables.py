@@ -38,9 +38,11 @@ def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings
         return polars.DataFrame(dict(zip(names, found, strict=True)), dict.fromkeys(names, polars.String))
     import pandas
 
-    # Of the many missing values of pandas each is `None`.
-    given, of = (s if s is None else s.astype(object).where(s.notna(), None) for s in (series, patients))
-    return pandas.DataFrame(dict(zip(names, _columns(given, of, job), strict=True)), series.index, dtype=object)
+    def plain(given: Any) -> Any:
+        return given.astype(object).where(given.notna(), None)
+
+    found = _columns(plain(series), None if patients is None else plain(patients), job)
+    return pandas.DataFrame(dict(zip(names, found, strict=True)), series.index, dtype=object)
 
 
 def redact_examples(
