@@ -138,6 +138,8 @@ def test_a_trained_engine_writes_what_its_local_run_writes_and_says_what_it_cann
 def test_examples_of_the_page_run(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in re.findall(r"^(?:from|import) (\w+)", example.body, re.M):
         pytest.importorskip(name)
+    if "litellm" in example.body:
+        pytest.importorskip("litellm")
     if "spacy" in example.body:
         importlib.import_module("phistack.ensemble.adapters.spacy_component")  # which an entry point imports
     if "pyspark" in example.body:
