@@ -1,6 +1,6 @@
 """Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
 
-    python -m benchmarks.review english --seeds 5 --sizes 10 20 40 80      each training takes about a minute
+    python -m benchmarks.review english --seeds 5 --sizes 10 20     each training: half a minute of processor time
     python -m benchmarks.review english --met       which share of the engine's errors is met how soon, by order
     python -m benchmarks.review --page 30           how long the page takes to open, and to act on a key
 
