@@ -10,6 +10,7 @@
     scene        from a placeholder, a patient and a day to the words of the note
     marked_text  text that grows together with its spans, typing errors and noise
     notes        one note, from the parts of its type, with pasted structured text; all notes of a seed
+    habits       what templates have in a context: kind, role and form of a label's next mention
     carriers     plain clinical prose with invented identifiers put in
 
 A language is a folder of `templates/`. The notes are hard on purpose: people are called May, Parkinson or Graves in
