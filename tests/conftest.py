@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from phistack.ensemble.command_line.app import main
 
@@ -15,8 +15,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # The phase that explains a failure traces every line and may take longer than the suite.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=40, phases=PHASES)
-settings.register_profile("explore", deadline=None, max_examples=1000, phases=PHASES)
+# How fast examples are drawn depends on what else the machine does.
+SLOW = (HealthCheck.too_slow,)
+settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, max_examples=40, phases=PHASES, suppress_health_check=SLOW
+)
+settings.register_profile("explore", deadline=None, max_examples=1000, phases=PHASES, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
