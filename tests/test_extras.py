@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from phistack import litellm_guardrail, presidio_recognizer, redact_spark
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import errors
@@ -23,6 +24,12 @@ def begun() -> None:
         (lambda _: arrow(), r"Parquet needs pyarrow; install it with: pip install '\.\[parquet\]' in the folder"),
         (lambda _: load_tensorflow(1), r"trainer `tensorflow` needs tensorflow; .* '\.\[tensorflow\]"),
         (lambda out: write_results(out, begun), r"picture of an experiment needs matplotlib; .* '\.\[pictures\]"),
+        (lambda _: redact_spark(None, model="english"), r"frame of Spark needs pyspark; .* '\.\[spark\]"),
+        (
+            lambda _: presidio_recognizer(model="english"),
+            r"Presidio needs presidio_analyzer; .*presidio\]",
+        ),
+        (lambda _: litellm_guardrail(model="english"), r"guardrail of LiteLLM needs litellm; .* '\.\[gateway\]"),
         (lambda _: learn_vectors([]), r"learning word vectors needs gensim; .* '\.\[vectors\]"),
     ],
 )
