@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from phistack.ensemble.batch.rows import Part, Row, texts_digest
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, spellings_of
 from phistack.ensemble.batch.workers.job import Bundle, Job, NoteResult
-from phistack.ensemble.deidentification import Deidentified
+from phistack.ensemble.deidentification import Deidentified, Replacement
 from phistack.ensemble.deidentification.context import spliced
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.candidates import Decision
@@ -97,7 +97,16 @@ def audit_record(
     if identifiers is not None:
         record["known"] = counted(d.span.label for d in accepted if any(vote.source == KNOWN for vote in d.votes))
         record["in roster"] = note.patient in identifiers.roster
-    return NoteResult(texts, record=record, entries={entry for entry in entries if entry is not None})
+    places = tuple(map(_scored, changed, decisions))
+    return NoteResult(texts, places, record=record, entries={entry for entry in entries if entry is not None})
+
+
+def _scored(result: Deidentified, decisions: Iterable[Decision]) -> tuple[tuple[Replacement, float], ...]:
+    """Each replacement with the probability of the surest decision in its stretch."""
+    accepted = [decision for decision in decisions if decision.accepted]
+    in_stretches = overlapping_each([replacement.span for replacement in result.replacements], accepted)
+    likely = (max((decision.probability for decision in of_stretch), default=1.0) for of_stretch in in_stretches)
+    return tuple(zip(result.replacements, likely, strict=True))
 
 
 def _unread(part: Part, result: Deidentified) -> Iterator[str]:

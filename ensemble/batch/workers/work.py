@@ -30,15 +30,7 @@ from phistack.ensemble.batch.workers.job import (
 )
 from phistack.ensemble.batch.workers.record import KnownWords, audit_record, counted, struck_places
 from phistack.ensemble.bundles.files import manifest_digest
-from phistack.ensemble.deidentification import (
-    REMOVING,
-    Deidentified,
-    Deidentifier,
-    PatientMemory,
-    Replacement,
-    kind_of,
-    verify,
-)
+from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
 from phistack.ensemble.engine import READ, Engine, EnginesByLanguage
 from phistack.ensemble.engine.doubt import SafeText
 from phistack.ensemble.stacking.candidates import Decision
@@ -50,7 +42,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, OverdueError, PhistackError, SettingsError, place_of
 from phistack.features.passages import UNREAD
 from phistack.features.plain_view import plain_text, plain_view
-from phistack.features.ranges import covering, overlapping_each, touching
+from phistack.features.ranges import covering, touching
 
 _NOTES_OF_A_LIMIT = 32
 _COMMON_KINDS = ("DATE", "AGE", "SEX")
@@ -256,7 +248,6 @@ class _Worker:
         note.result = audit_record(
             self.job, self.bundle, note.input, note.decisions, changed, known, self.safe, self.engine.known
         )
-        note.result.places = tuple(map(_scored, changed, note.decisions))
         note.result.record["read as"] = (self.engine.language, self.deidentifier.label_set.name)
         if self.job.run.certificate:
             texts = [part.text for part in note.input.parts if not part.label]
@@ -300,14 +291,6 @@ def _whole(part: Part) -> Spans:
     """The whole text, without the blanks around it, as one identifier."""
     start, end = len(part.text) - len(part.text.lstrip()), len(part.text.rstrip())
     return (Span(start, end, part.label),) if start < end else ()
-
-
-def _scored(changed: Deidentified, decisions: Sequence[Decision]) -> tuple[tuple[Replacement, float], ...]:
-    """Each replacement with the probability of the surest decision in its stretch."""
-    accepted = [decision for decision in decisions if decision.accepted]
-    in_stretches = overlapping_each([replacement.span for replacement in changed.replacements], accepted)
-    likely = (max((decision.probability for decision in of_stretch), default=1.0) for of_stretch in in_stretches)
-    return tuple(zip(changed.replacements, likely, strict=True))
 
 
 def _written(note: _Note) -> Row:
