@@ -105,3 +105,8 @@ def test_what_cannot_be_masked_is_not_sent_and_not_quoted(
     with pytest.raises(PhistackError, match=message) as raised:
         sent(guardrail, messages=[{"role": "user", "content": content}])
     assert "Zebulon" not in str(raised.value) + caplog.text
+
+
+def test_what_is_no_conversation_is_not_sent(guardrail: Any) -> None:
+    with pytest.raises(PhistackError, match="calls of the type rerank cannot be masked"):
+        asyncio.run(guardrail.async_pre_call_hook(None, None, {"query": "Ann Hill"}, "rerank"))

@@ -22,6 +22,7 @@ from phistack.features.errors import PhistackError, need
 _FIELDS = ("messages", "prompt", "input", "instructions", "system")
 _KEPT = ("role", "type", "id", "tool_call_id", "call_id")
 _NO_TEXT = re.compile("image|audio|video|file|document")
+_MASKED_CALLS = re.compile("completion|embedding|responses|anthropic_messages")
 _MOST_TEXTS, _MOST_CALLS = 1000, 10_000
 Names = Mapping[str, str]
 """What was written -> what it stands for."""
@@ -30,7 +31,8 @@ Names = Mapping[str, str]
 def litellm_guardrail(**settings: Unpack[Settings]) -> type[Any]:
     """A guardrail class of LiteLLM, with the policy `number`.
 
-    A request of which a text is held back, or that has an image, sound or file, is refused, without a word of it.
+    A request is refused, without a word of it, if a text is held back, it has an image, sound or file, or its type is
+    unknown. Answers have names again where they have `choices`, as those of completions have.
 
     :raises PhistackError: if LiteLLM is not installed or a value cannot work.
     """
@@ -57,6 +59,8 @@ class _Hooks:
     _names: dict[str, Names]
 
     async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: Any, call_type: str) -> Any:
+        if not _MASKED_CALLS.search(call_type):
+            raise PhistackError(f"the request is not sent: calls of the type {call_type} cannot be masked")
         parts = {field: data[field] for field in _FIELDS if field in data}
         texts: list[str] = []
         _each_text(parts, texts.append)
