@@ -40,38 +40,29 @@ class HashTable:
     def __len__(self) -> int:
         return self._count
 
-    def find(self, keys: Keys) -> Integers:
-        """The number of each key, or -1."""
+    def add(self, keys: Keys) -> Integers:
+        """The number of each key; keys may repeat."""
+        self._reserve(self._count + len(keys))
+        return self.find(keys, add=True)
+
+    def find(self, keys: Keys, *, add: bool = False) -> Integers:
+        """The number of each key, or -1; :param add: whether a new key gets a number, for which there must be room."""
         found = np.full(len(keys), -1, dtype=np.int64)
         mask = len(self._table) - 1
-        # (n_waiting,): unresolved keys and the cell that each probes. A free cell ends the search; a cell with another
-        # key moves it to the next one.
+        # (n_waiting,): unresolved keys and the cell that each probes. A free cell ends the search, or is taken; a cell
+        # with another key moves it to the next one.
         waiting, at = np.arange(len(keys)), self._home(keys)
         while len(waiting):
             number = self._table[at]
             filled = number >= 0
+            if add and not filled.all():
+                self._settle(waiting[~filled], at[~filled], keys)
+                number = self._table[at]
+                filled[:] = True
             hit = filled & (self._keys[number] == keys[waiting])
             found[waiting[hit]] = number[hit]
             onward = filled & ~hit
             waiting, at = waiting[onward], (at[onward] + 1) & mask
-        return found
-
-    def add(self, keys: Keys) -> Integers:
-        """The number of each key; keys may repeat."""
-        self._reserve(self._count + len(keys))
-        found = np.empty(len(keys), dtype=np.int64)
-        mask = len(self._table) - 1
-        # (n_waiting,): the same, but a key takes the first free cell.
-        waiting, at = np.arange(len(keys)), self._home(keys)
-        while len(waiting):
-            number = self._table[at]
-            free = number < 0
-            if free.any():
-                self._settle(waiting[free], at[free], keys)
-                number = self._table[at]
-            hit = self._keys[number] == keys[waiting]
-            found[waiting[hit]] = number[hit]
-            waiting, at = waiting[~hit], (at[~hit] + 1) & mask
         return found
 
     def _settle(self, waiting: Integers, at: Integers, keys: Keys) -> None:

@@ -2,7 +2,6 @@
 
     Atom.parse("word[-1]")                                the previous word
     Atom.parse("tag[1..3]")                               any of the tags of the next three tokens
-    RuleTemplate.parse("word[0] & tag[-1]")
     read_templates("{word, lower}[{-1, 1}] & tag[-1]")    4 templates: braces multiply out
     named_templates("brill24")                            a set that phistack ships
 
@@ -105,11 +104,6 @@ class RuleTemplate:
             raise SettingsError("a template needs at least one atom")
         if len(set(self.atoms)) < len(self.atoms):
             raise SettingsError(f"the template {self} names an atom twice")
-
-    @classmethod
-    def parse(cls, text: str) -> RuleTemplate:
-        """Read atoms joined by `&`; :raises SettingsError: if they cannot be read."""
-        return cls(tuple(Atom.parse(part.strip()) for part in text.split("&")))
 
     @property
     def columns(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phistack.features.errors import SettingsError
 from phistack.tbed.rules import EDGE, Rule, RuleFile, format_rules, parse_rules
-from phistack.tbed.templates import TEMPLATES, Atom, RuleTemplate, named_templates, read_templates, restricted
+from phistack.tbed.templates import TEMPLATES, Atom, named_templates, read_templates, restricted
 
 COLUMNS = ("word", "lower", "key")
 TAGS = ("O", "B-AGE", "I-AGE", "B-DOCTOR")
@@ -106,7 +106,7 @@ def test_the_shipped_sets() -> None:
 
 
 def test_templates_without_their_column_are_left_out_but_a_column_that_never_is_is_an_error() -> None:
-    templates = (RuleTemplate.parse("word[0] & tag[-1]"), RuleTemplate.parse("key[0]"))
+    templates = read_templates("word[0] & tag[-1]\nkey[0]")
     assert restricted(templates, ["word"]) == templates[:1]
     with pytest.raises(SettingsError, match="names kye, which is not a feature column"):
-        restricted([RuleTemplate.parse("kye[0]")], ["word"])
+        restricted(read_templates("kye[0]"), ["word"])

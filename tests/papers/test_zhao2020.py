@@ -30,7 +30,7 @@ from phistack.submodels.crf.templates import named_crosses, read_crosses
 from phistack.submodels.regex.pattern_files import parse_patterns
 from phistack.submodels.regex.token_tagger import TokenTagger
 from phistack.submodels.tbed.submodel import TbedSubmodel
-from phistack.tbed.templates import TAG, RuleTemplate, named_templates
+from phistack.tbed.templates import TAG, named_templates, read_templates
 
 PRESET = EngineSettings.preset("zhao2020")
 PARTS: dict[str, Any] = {name: new_submodel(name, given) for name, given in PRESET.submodels.items()}
@@ -120,7 +120,7 @@ def test_crosses_templates_and_network_read_the_features_that_the_paper_names() 
 
 def test_the_example_of_a_condition_can_be_said() -> None:
     """If the current token is s_i and the length of the previous token is l_(i-1)."""
-    assert RuleTemplate.parse("word[0] & length[-1]") in named_templates("zhao")
+    assert read_templates("word[0] & length[-1]")[0] in named_templates("zhao")
 
 
 # The initial tagger
