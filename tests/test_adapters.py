@@ -110,7 +110,7 @@ def test_columns_that_are_no_strings_are_held_back_row_by_row(tmp_path: Path) ->
     assert batch["text"].to_pylist() == ["Dr. [DOCTOR]", None]
 
 
-def test_a_series_of_mixed_values_keeps_its_index_and_its_gaps(engines: ModuleType, tmp_path: Path) -> None:
+def test_a_series_of_mixed_values_keeps_its_index_and_its_gaps(tmp_path: Path) -> None:
     settings: Any = {"model": engines.bundle(tmp_path / "bundle"), "load": engines.quick}
     mixed = pytest.importorskip("pandas").Series(["Dr. Ames", 3, None, float("nan")], index=[9, 8, 7, 6])
     found = redact_series(mixed, **settings)
