@@ -20,6 +20,7 @@ from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import EngineSettings
+from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus
 from phistack.features.formats import read_corpus
 
@@ -42,7 +43,7 @@ def main() -> None:
     arguments_of.add_argument("--corpora", type=Path, default=CORPORA)
     arguments_of.add_argument("--documents", type=int, default=300, help="synthetic notes")
     arguments = arguments_of.parse_args()
-    settings = EngineSettings().only(comma_list(arguments.submodels))
+    settings = EngineSettings(FeatureSettings(clusters=arguments.clusters)).only(comma_list(arguments.submodels))
     for benchmark, corpus in corpora(arguments.corpora, arguments.documents):
         training, unseen = held_out_patients(corpus, parts=4, seed=0)
         out = arguments.out / benchmark.name
