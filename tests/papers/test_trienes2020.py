@@ -83,7 +83,7 @@ def f1_of(corpus: Corpus, found: Corpus) -> float:
 
 def test_the_crf_trains_and_scores_on_dutch_notes() -> None:
     few = EngineSettings.from_dict(merged(CRF_PRESET.to_dict(), {"folds": 2, "features": {"language": "nl"}}))
-    notes = synthesize(20, seed=3, language="nl")
+    notes = synthesize(40, seed=3, language="nl")
     training = train(notes, few)
     assert training.engine.names == ("crf",)
     assert f1_of(notes, out_of_fold_corpora(training, notes)["crf"]) > 0.5
