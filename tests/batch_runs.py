@@ -11,7 +11,8 @@ from phistack.ensemble.batch import Columns, FormatSettings, RunSettings
 from phistack.ensemble.deidentification import Policy
 from tests import batch_engines as engines
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+PLACES = filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parents[1])))
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PLACES), "OMP_NUM_THREADS": "1"}
 KEY = b"0123456789abcdef"
 REST_KEPT = Columns(rest="keep")
 SCRIPT = """
