@@ -216,7 +216,6 @@ def test_other_language_models_are_other_features(space: FeatureSpace, tmp_path:
         one.fit(NOTES.documents)
     space.fit(NOTES.documents)
     assert len({one.representations_.digest for one in (space, other, without)}) == 3
-    assert "language_models" not in EngineSettings(features=without.settings).to_dict()["features"]
 
 
 def test_a_network_cannot_be_read_without_its_language_models(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:

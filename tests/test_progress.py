@@ -53,7 +53,7 @@ def test_a_line_comes_also_while_nothing_moves(
 ) -> None:
     monkeypatch.setattr(shown, "_SECONDS_BETWEEN_LINES", 0.1)
     with stage("loading"):
-        time.sleep(0.5)
+        time.sleep(1.5)
     assert len(capsys.readouterr().err.splitlines()) >= 3
 
 

@@ -157,8 +157,9 @@ class _Biography:
                 yield self._edit(match, reflexive[word])
             elif role == "ambiguous":
                 role = self._role(match, word)
-            # By the verb after it, a Dutch `zij` or `ze` is they.
-            if role and not (role == "subject" and self._word_after(match) in self.words["plural_verbs"]):
+            # By the verb after it, a Dutch `zij` or `ze` is they; after `hij`, `zijn` is his.
+            is_they = word in self.words["also_plural"] and self._word_after(match) in self.words["plural_verbs"]
+            if role and not is_they:
                 yield self._edit(match, self.table[role])
 
     def _role(self, match: re.Match[str], word: str) -> str:

@@ -29,6 +29,7 @@ CURIE, DARWIN = Subject("Marie Curie", "female"), Subject("Charles Darwin", "mal
             "Dat moet te zijn. Ze zijn er. Zij waren daar.",
         ),
         (REMBRANDT, "nl", "Hij vestigde zich daar, en zag zichzelf.", "Ik vestigde me daar, en zag mezelf."),
+        (REMBRANDT, "nl", "Toen hij zijn vader zag, ging hij.", "Toen ik mijn vader zag, ging ik."),
         (REMBRANDT, "nl", "In 1631 ging Van Rijn weg.", "In 1631 ging ik weg."),
         (HARI, "nl", "Mata Hari danste. Haar vader kende haar niet.", "Ik danste. Mijn vader kende mij niet."),
         (HARI, "nl", "Zij danste; ze waren arm. Hij ging.", "Ik danste; ze waren arm. Hij ging."),
