@@ -16,6 +16,7 @@ from typing import Any, Unpack
 from phistack.ensemble.adapters.arrow import ERROR, check_columns
 from phistack.ensemble.adapters.core import Settings, job_of, redact_texts
 from phistack.ensemble.batch.workers.job import Job
+from phistack.features.errors import SettingsError
 from phistack.features.formats.parquet_table import arrow
 
 Columns = tuple[list[str | None], list[str | None]]
@@ -28,8 +29,12 @@ def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings
     :param series: of texts; missing values stay missing.
     :param patients: a series as long that says whose note it is; without one each text is a patient of its own.
     :returns: a frame with the columns `text` and `error`, of the same library, with the same index.
-    :raises SettingsError: if a value cannot work; never for a note.
+    :raises SettingsError: if a value cannot work, or there are more or fewer patients than texts; never for a note.
     """
+    if patients is not None and len(patients) != len(series):
+        raise SettingsError(
+            f"there are {len(series):,} texts and {len(patients):,} patients; give a patient for each text"
+        )
     names, job = ("text", "error"), job_of(**settings)
     if type(series).__module__.startswith("polars."):
         import polars
