@@ -211,11 +211,11 @@ def test_a_shipped_pattern_has_a_label_of_each_label_set_it_names(name: str) -> 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_no_shipped_pattern_is_slow_on_hostile_text(name: str) -> None:
-    """At most a tenth of a second on 100 000 characters."""
+    """At most 0.3 s on 100,000 characters, on a slow machine too; what grows with their square takes much longer."""
     scanner = Scanner([SHIPPED[name]])
     for unit in HOSTILE:
         text = (unit * (100_000 // len(unit) + 1))[:100_000]
-        assert any(seconds(scanner, text) < 0.1 for _ in range(3)), unit
+        assert any(seconds(scanner, text) < 0.3 for _ in range(3)), unit
 
 
 def seconds(scanner: Scanner, text: str) -> float:
