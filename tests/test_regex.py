@@ -1,6 +1,7 @@
 """The regex submodel: patterns and their files, learned labels and precision, candidates, time on hostile text."""
 
 import itertools
+import re
 import time
 import tomllib
 from functools import cache
@@ -211,11 +212,25 @@ def test_a_shipped_pattern_has_a_label_of_each_label_set_it_names(name: str) -> 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_no_shipped_pattern_is_slow_on_hostile_text(name: str) -> None:
-    """At most 0.3 s on 100,000 characters, on a slow machine too; what grows with their square takes much longer."""
+    """At most a tenth of a second on 100 000 characters, or as much longer as the machine is slower just then."""
     scanner = Scanner([SHIPPED[name]])
     for unit in HOSTILE:
         text = (unit * (100_000 // len(unit) + 1))[:100_000]
-        assert any(seconds(scanner, text) < 0.3 for _ in range(3)), unit
+        in_time = any(seconds(scanner, text) < 0.1 for _ in range(3))
+        assert in_time or any(seconds(scanner, text) < 0.1 * slowness() for _ in range(20)), unit
+
+
+def slowness() -> float:
+    """How many times longer than usual a fixed search takes; 1 on a machine that is as fast or faster."""
+    text, word = "A-" * 50_000, re.compile(r"\b[A-Z][A-Za-z'-]{0,30}(?!\w)[ \t]")
+    begun = time.process_time()
+    for place in range(0, len(text), 2):
+        word.match(text, place)
+    return max(1.0, (time.process_time() - begun) / _USUAL)
+
+
+_USUAL = 0.06
+"""Seconds of processor time that the search of `slowness` usually takes on the machines of CI."""
 
 
 def seconds(scanner: Scanner, text: str) -> float:
