@@ -112,7 +112,7 @@ def _left(note: Document, left: set[Span], deidentifier: Deidentifier) -> Plante
     def moved(span: Span) -> Span:
         before = [change for change in changes if change.span.end <= span.start]
         by = before[-1].end_in_output - before[-1].span.end if before else 0
-        return Span(span.start + by, span.end + by, span.label)
+        return span.moved(by)
 
     places = [(r.start_in_output, r.end_in_output, r.span.label, r.strategy) for r in changes]
     released = Released.of(Document(note.id, result.text, (), note.group), places)

@@ -139,7 +139,7 @@ def rewritten(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> Marked
 def trimmed(text: str, spans: Sequence[Span]) -> Marked:
     """The text without white space at its ends."""
     start = len(text) - len(text.lstrip())
-    return text.strip(), tuple(Span(span.start - start, span.end - start, span.label) for span in spans)
+    return text.strip(), tuple(span.moved(-start) for span in spans)
 
 
 def _without_blanks(text: str, start: int, end: int, label: str) -> Span:

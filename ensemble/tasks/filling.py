@@ -286,7 +286,7 @@ class Filler:
         for span in note.spans:
             if not is_filled(span.start, span.end):
                 by = moved[bisect_right(moved, (span.start, length)) - 1][1]
-                spans.append(Span(span.start + by, span.end + by, span.label))
+                spans.append(span.moved(by))
         return replace(note, text="".join([*pieces, note.text[at:]]), spans=tuple(spans)), left
 
     def _contexts(self, note: Document, found: Sequence[Placed]) -> Iterator[Sequence[Context]]:
