@@ -32,7 +32,8 @@ def litellm_guardrail(**settings: Unpack[Settings]) -> type[Any]:
     """A guardrail class of LiteLLM, with the policy `number`.
 
     A request is refused, without a word of it, if a text is held back, it has an image, sound or file, or its type is
-    unknown. Answers have names again where they have `choices`, as those of completions have.
+    unknown. Definitions of tools are sent as they are. Answers have names again where they have `choices`, as those of
+    completions have.
 
     :raises PhistackError: if LiteLLM is not installed or a value cannot work.
     """
