@@ -1,19 +1,21 @@
 """Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
 
-    python -m benchmarks.review english --seeds 5 --sizes 10 20     each training: half a minute of processor time
+    python -m benchmarks.review english --seeds 5                   each training: up to a minute of processor time
     python -m benchmarks.review english --met       which share of the engine's errors is met how soon, by order
     python -m benchmarks.review --page 30           how long the page takes to open, and to act on a key
 
-The notes are invented, of all registers, with names that no shipped engine has learned. In each round the next notes by
-the order are judged as the gold standard has them, and an engine is trained on all that were judged so far, with the
-shipped engine as a further submodel; then it orders the rest. F1 is strict, on other notes, that are the same in all
-rounds. A decision is a span that is cut or put where the suggestions of the time are wrong, and one for each note that
-is done. Seconds of work: 4 words a second of reading, and 4 seconds for each decision.
+Each seed is another hospital, whose notes nothing was trained on (`benchmarks.hospital_notes`): ten kinds, so many
+forms of each (`--forms`). In each round the next notes by the order are judged as the gold standard has them, and an
+engine is trained on all that were judged so far, with the shipped engine as a further submodel; then it orders the
+rest. F1 is strict, on other notes, that are the same in all rounds. A decision is a span that is cut or put where the
+suggestions of the time are wrong, and one for each note that is done. Seconds of work: 4 words a second of reading, and
+4 seconds for each decision.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 
+from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.pages import browser, served
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -34,7 +37,6 @@ from phistack.ensemble.review.decisions import Decisions, Scheme, Suggestion
 from phistack.ensemble.review.order import ORDERS, Outlook, in_order
 from phistack.ensemble.review.retraining import outlooks
 from phistack.ensemble.review.session import Session
-from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.features.columns.settings import FeatureSettings
@@ -52,6 +54,14 @@ class Point(NamedTuple):
     decisions: int
     seconds: float
     f1: float
+
+
+def hospital(language: str, n_notes: int, n_scored: int, *, forms: int, seed: int) -> tuple[Corpus, Corpus]:
+    """The notes of a hospital: those to review, and those to score on."""
+    notes = invented(language, n_notes + n_scored, seed=seed, templates_a_kind=forms)
+    corpus = corpus_of(random.Random(seed).sample(notes, len(notes)), language)
+    first, rest = corpus.documents[:n_notes], corpus.documents[n_notes:]
+    return replace(corpus, documents=first), replace(corpus, documents=rest)
 
 
 def score(engine: Engine, scored: Corpus) -> float:
@@ -171,41 +181,39 @@ def main() -> None:
     """Print the curves, or with `--page` the times of the page."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("engine", nargs="?", default="english")
-    asked.add_argument("--notes", type=int, default=120)
+    asked.add_argument("--notes", type=int, default=160)
     asked.add_argument("--scored", type=int, default=80)
+    asked.add_argument("--forms", type=int, default=2, help="forms of notes that a hospital has of each of ten kinds")
     asked.add_argument("--seeds", type=int, default=2)
-    asked.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 40])
-    asked.add_argument("--orders", nargs="+", choices=ORDERS, default=["uncertain", "random"])
+    asked.add_argument("--sizes", type=int, nargs="+", default=[40, 80, 160])
+    asked.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS)
     asked.add_argument("--until", type=float, default=95.0)
     asked.add_argument("--page", type=int, nargs="*", metavar="KILOBYTES", help="time the page with such notes instead")
-    asked.add_argument("--notes-seed", type=int, default=8_101, help="of the invented notes")
     asked.add_argument("--met", action="store_true", help="only how soon the engine's errors are met, without training")
     given = asked.parse_args()
     if given.page is not None:
         for kilobytes in given.page or (30, 300):
             print(page_times(kilobytes))
         return
-    bundle = bundle_path(given.engine)
-    engine = load_bundle(bundle)
-    corpus = synthesize(given.notes + given.scored, seed=given.notes_seed, registers="all", lexicon="test")
-    pool = replace(corpus, documents=corpus.documents[: given.notes])
-    scored = replace(corpus, documents=corpus.documents[given.notes :])
+    engine = load_bundle(bundle_path(given.engine))
     submodels = {**{name: {} for name in _SUBMODELS}, "engine": {"kind": "engine", "bundle": given.engine}}
     settings = EngineSettings(FeatureSettings(language=engine.language), submodels, folds=3)
-    if given.met:
-        Console(width=140).print(errors_met(pool, outlooks(engine, pool.documents), (0.1, 0.2, 0.3, 0.5)))
-        return
-    before, first = score(engine, scored), outlooks(engine, pool.documents)
-    print(f"{given.engine}: F1 {before:.1f} before", flush=True)
     found: dict[str, list[list[Point]]] = {order: [] for order in given.orders}
     for seed in range(given.seeds):
+        pool, scored = hospital(engine.language, given.notes, given.scored, forms=given.forms, seed=seed)
+        first = outlooks(engine, pool.documents)
+        if given.met:
+            Console(width=140).print(errors_met(pool, first, (0.1, 0.2, 0.3, 0.5)))
+            continue
+        print(f"{given.engine}, hospital {seed}: F1 {score(engine, scored):.1f} before", flush=True)
         for order in given.orders:
             points = []
             for point in rounds(engine, settings, pool, scored, order=order, sizes=given.sizes, first=first, seed=seed):
                 points.append(point)
                 print(order, seed, *(f"{value:.1f}" for value in point), flush=True)
             found[order].append(points)
-    Console(width=140).print(curve(found, given.until))
+    if not given.met:
+        Console(width=140).print(curve(found, given.until))
 
 
 if __name__ == "__main__":

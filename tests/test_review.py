@@ -171,13 +171,18 @@ def test_uncertain_begins_with_the_most_expected_errors_and_random_does_not() ->
     assert len({tuple(in_order(outlooks, "random", seed=seed)) for seed in range(20)}) > 5
 
 
-@given(st.lists(st.frozensets(st.sampled_from("abcdefgh")), max_size=7))
-def test_diverse_adds_most_new_words_in_each_step_as_by_brute_force(words: list[frozenset[str]]) -> None:
-    order = in_order([Outlook(words=of_note) for of_note in words], "diverse", seed=0)
-    assert sorted(order) == [*range(len(words))]
+@given(st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from([0.25, 0.5, 1.0])), max_size=6))
+def test_diverse_adds_most_for_a_decision_in_each_step_as_by_brute_force(near: list[dict[str, float]]) -> None:
+    outlooks = [Outlook(wrong=sum(of_note.values()), near=of_note) for of_note in near]
+    order = in_order(outlooks, "diverse", seed=0)
+    assert sorted(order) == [*range(len(near))]
+
+    def adds(place: int, earlier: list[int]) -> float:
+        new = (wrong * 0.3 ** sum(word in near[n] for n in earlier) for word, wrong in near[place].items())
+        return sum(new) / (1 + outlooks[place].wrong)
+
     for step, place in enumerate(order):
-        seen = set().union(*(words[earlier] for earlier in order[:step]))
-        assert len(words[place] - seen) == max(len(words[other] - seen) for other in order[step:])
+        assert adds(place, order[:step]) == pytest.approx(max(adds(other, order[:step]) for other in order[step:]))
 
 
 def test_a_fifth_of_the_patients_is_set_aside_and_mixed_in(tmp_path: Path) -> None:

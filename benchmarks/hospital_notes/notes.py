@@ -34,14 +34,20 @@ class HospitalNote:
         return Document(self.id, self.text, tuple(mention.span for mention in self.mentions))
 
 
-def invented(language: str, number: int, *, seed: int = 0, noise: Sequence[str] = ()) -> list[HospitalNote]:
+def invented(
+    language: str, number: int, *, seed: int = 0, noise: Sequence[str] = (), templates_a_kind: int | None = None
+) -> list[HospitalNote]:
     """Make notes; the kinds take turns, and each takes its templates in turn.
 
     :param noise: the kinds that take turns, keys of `NOISE`; all in every second note, if empty.
+    :param templates_a_kind: one hospital, which has so many templates of each kind, drawn by the seed.
     """
     kinds: dict[str, list[int]] = {}
     for at, template in enumerate(templates(language)):
         kinds.setdefault(template.kind, []).append(at)
+    if templates_a_kind is not None:
+        drawn = random.Random(f"hospital/{seed}/{language}")
+        kinds = {kind: drawn.sample(places, templates_a_kind) for kind, places in kinds.items()}
     names = list(kinds)
     turns = noise or [name for kind in list(NOISE)[1:] for name in ("none", kind)]
     lower = world(language).get("lower", ())

@@ -6,9 +6,10 @@
 
 `uncertain` begins with the notes in which a person who reads meets most wrong decisions: their expected number, by the
 probabilities of the stack, for the length of the note. (The disagreement of the submodels is in these probabilities
-already; added to them, it made the order worse.) `diverse` begins with the notes that have most words near candidates
-which no earlier note has, greedily, which covers at least 1 - 1/e of what is possible (Nemhauser et al. 1978). `random`
-is the baseline of both; `python -m benchmarks.review english --met` compares them.
+already; added to them, it made the order worse.) `diverse` begins with the notes in which a decision teaches most: a
+word counts by the wrong decisions expected near it, less in each further note, greedily, which reaches at least 1 - 1/e
+of what is possible (Nemhauser et al. 1978). `random` is the baseline of both; `python -m benchmarks.review` compares
+them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
 from math import inf
@@ -28,7 +30,9 @@ from phistack.ensemble.stacking.candidates import Decision
 ORDERS = ("uncertain", "diverse", "random")
 
 _WORD = re.compile(r"[^\W\d_]+")
-_NEAR = 40
+_NEAR = 25
+_AGAIN = 0.3
+"""What a word counts in one more note."""
 _OPENING = 100
 """What opening a note costs, in characters."""
 
@@ -37,23 +41,33 @@ _OPENING = 100
 class Outlook:
     """What is known of a note before a person reads it.
 
-    :param wrong: how many wrong decisions are expected for a character; infinite for a note that it cannot read.
-    :param words: those near candidates, in small letters.
+    :param wrong: how many wrong decisions are expected; infinite for a note that it cannot read.
+    :param length: of the note, in characters.
+    :param near: word in small letters -> how many wrong decisions are expected next to it.
     """
 
     suggestions: tuple[Suggestion, ...] = field(default=(), repr=False)
     wrong: float = 0.0
-    words: frozenset[str] = field(default=frozenset(), repr=False)
+    length: int = 0
+    near: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, reading: Reading) -> Outlook:
         """What an engine says of a note."""
         text, decisions = reading.document.text, reading.decisions
-        near = (_WORD.findall(text, max(0, d.span.start - _NEAR), d.span.end + _NEAR) for d in decisions)
+        near = Counter[str]()
+        for decision in decisions:
+            around = (
+                (max(0, decision.span.start - _NEAR), decision.span.start),
+                (decision.span.end, decision.span.end + _NEAR),
+            )
+            words = {word.lower() for start, end in around for word in _WORD.findall(text, start, end)}
+            near.update(dict.fromkeys(words, _doubt(decision)))
         return cls(
             tuple(Suggestion(d.span.start, d.span.end, d.span.label, d.probability) for d in decisions if d.accepted),
-            inf if reading.objection else sum(map(_doubt, decisions)) / (len(text) + _OPENING),
-            frozenset(word.lower() for words in near for word in words),
+            inf if reading.objection else sum(map(_doubt, decisions)),
+            len(text),
+            near,
         )
 
 
@@ -69,23 +83,28 @@ def in_order(outlooks: Sequence[Outlook], order: str, *, seed: int) -> list[int]
     """
     positions = random.Random(seed).sample(range(len(outlooks)), len(outlooks))
     if order == "uncertain":
-        return sorted(positions, key=lambda position: -outlooks[position].wrong)
+        return sorted(positions, key=lambda at: -outlooks[at].wrong / (outlooks[at].length + _OPENING))
     return _covering(outlooks, positions) if order == "diverse" else positions
 
 
 def _covering(outlooks: Sequence[Outlook], positions: Sequence[int]) -> list[int]:
     """Greedy cover: as what a note adds only shrinks, a note that is still the best when counted again is the best."""
-    heap = [(-len(outlooks[position].words), rank, position) for rank, position in enumerate(positions)]
+    times, chosen = Counter[str](), []
+
+    def adds(position: int) -> float:
+        """What is new in a note, for each decision that it may take."""
+        near, wrong = outlooks[position].near, outlooks[position].wrong
+        return inf if wrong == inf else sum(n * _AGAIN ** times[word] for word, n in near.items()) / (1 + wrong)
+
+    heap = [(-adds(position), rank, position) for rank, position in enumerate(positions)]
     heapify(heap)
-    seen, chosen = set[str](), []
     while heap:
         known, rank, position = heap[0]
-        adds = len(outlooks[position].words - seen)
-        if adds < -known:
-            heapreplace(heap, (-adds, rank, position))
+        if (now := adds(position)) < -known:
+            heapreplace(heap, (-now, rank, position))
         else:
             heappop(heap)
-            seen |= outlooks[position].words
+            times.update(outlooks[position].near.keys())
             chosen.append(position)
     return chosen
 
