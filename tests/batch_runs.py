@@ -39,8 +39,8 @@ def run_over(
     usual = {"target": source.with_name("out" + source.suffix), "load": engines.quick}
     bundle = engines.bundle(source.parent / "bundle")
     return RunSettings(
-        source=source, model=bundle, policy=Policy.named(policy), key=key, form_settings=FormatSettings(columns),
-        **(usual | more),
+        source=source, model=bundle, policy=Policy.named(policy), key=key,
+        **(usual | {"form_settings": FormatSettings(columns)} | more),
     )  # fmt: skip
 
 

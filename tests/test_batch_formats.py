@@ -287,18 +287,18 @@ def test_notes_in_mixed_encodings_do_not_come_out_wrong(tmp_path: Path) -> None:
 
 def test_an_input_of_no_known_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for name in ("notes.docx", "notes.abc"):
+    for name in ("notes.odt", "notes.abc"):
         (tmp_path / name).write_bytes(b"")
     for path, message in (
         ("empty", "no notes"),
-        ("notes.docx", "save it as plain text"),
+        ("notes.odt", "save it as .docx or plain text"),
         ("notes.abc", "a known format"),
         ("none", "no file or folder"),
     ):
         with pytest.raises(CorpusError, match=message):
             open_format(tmp_path / path, tmp_path / "out", NAMED)
-    with pytest.raises(CorpusError, match="there is no format named docx"):
-        open_format(tmp_path / "notes.docx", tmp_path / "out", NAMED, "docx")
+    with pytest.raises(CorpusError, match="there is no format named odt"):
+        open_format(tmp_path / "notes.odt", tmp_path / "out", NAMED, "odt")
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])

@@ -121,7 +121,7 @@ BAD = [
     ("a.csv", "id,text\n", "holds no notes; give a corpus"),
     ("a.csv.gz", SECRET, "a.csv.gz is not a gzip file"),
     ("a.parquet", f"PAR1{SECRET}PAR1", "a.parquet is not a Parquet file, or is damaged"),
-    ("a.docx", "PK", "a.docx is a word processor's document; save it as plain text (.txt)"),
+    ("a.odt", "PK", "a.odt is a word processor's document; save it as .docx or plain text (.txt)"),
 ]
 
 
@@ -181,8 +181,8 @@ def test_places_that_hold_no_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     with pytest.raises(CorpusError, match="holds no notes of the format i2b2"):
         read_corpus(tmp_path, format="i2b2")
-    with pytest.raises(CorpusError, match="there is no format named pdf"):
-        read_corpus(tmp_path, format="pdf")
+    with pytest.raises(CorpusError, match="there is no format named odt"):
+        read_corpus(tmp_path, format="odt")
 
 
 WRITTEN = Corpus((Document("900-01", TEXT, SPANS, "900"), Document("900-02", TEXT, (), "900")), LABELS)

@@ -193,15 +193,15 @@ def test_a_link_to_a_folder_is_refused_and_one_to_a_file_is_read(tmp_path: Path)
 
 
 def test_files_that_hold_notes_which_no_reader_opens_are_named_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "Birchwood.docx").write_bytes(b"PK")
-    with pytest.raises(CorpusError, match=r"each of its \.docx files is a word processor's document; save") as refused:
+    (tmp_path / "Birchwood.odt").write_bytes(b"PK")
+    with pytest.raises(CorpusError, match=r"each of its \.odt files is a word processor's document; save") as refused:
         read_corpus(tmp_path)
     assert "Birchwood" not in str(refused.value)
     for name in ("1.txt", "scan.PDF", "feed.hl7", "LICENSE"):
         (tmp_path / name).write_text("x")
     counted = read_corpus(tmp_path).warnings
     assert counted.pop(OTHER) == 1 and all("were skipped; each is a" in what for what in counted)
-    assert {what.partition(" ")[0]: count for what, count in counted.items()} == {".docx": 1, ".pdf": 1, ".hl7": 1}
+    assert {what.partition(" ")[0]: count for what, count in counted.items()} == {".odt": 1, ".pdf": 1, ".hl7": 1}
 
 
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from phistack.ensemble.training.settings import PRESETS
 from phistack.ensemble.views.explanation import print_explanation
 from phistack.features.documents import Document, Span
 from phistack.features.formats import FORMATS
+from phistack.features.formats.recognise import DOCUMENTS
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate
@@ -131,7 +132,7 @@ def test_the_names_in_help_are_those_of_the_code() -> None:
     assert Policy.names() == choices.POLICIES
     assert LabelSet.names() == choices.LABEL_SETS
     assert choices.STRATEGIES == STRATEGIES
-    assert tuple(FORMATS) == choices.FORMATS
+    assert (tuple(FORMATS), (*FORMATS, *DOCUMENTS)) == (choices.FORMATS, choices.FORMATS_READ)
     assert usual_names() == choices.SUBMODELS and choices.SUBMODELS[:4] == SUBMODELS
     assert choices.RECALLS == RECALLS
     assert (choices.ORDERS, choices.REVIEW_PARTS) == (ORDERS, PARTS)

@@ -66,11 +66,13 @@ class FormatSettings:
     :param columns: of tables.
     :param encoding: of text, brat, CoNLL and CSV files; XML, JSON and Parquet are UTF-8 by definition.
     :param max_bytes: what is longer is not read but goes to quarantine.
+    :param write: `docx` to write Word documents again as such; empty to write them as text.
     """
 
     columns: Columns = field(default_factory=Columns)
     encoding: str = "utf-8"
     max_bytes: int = Reading().longest
+    write: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +142,14 @@ class InputFormat:
     :param found: the input.
     :param target: the output; a table is gzipped if its name ends in .gz.
     :param settings: how to read it.
+    :ivar written: the name of the format of the output.
     :ivar table: reads and writes it; `table.file.fraction` is how much of it was read, in [0, 1].
     :ivar columns: what becomes of each, after `find_columns`; of notes without columns, those of their files.
     """
 
     def __init__(self, found: Found, target: Path, settings: FormatSettings) -> None:
         self.found, self.target, self.settings, self.name = found, target, settings, found.format.name
+        self.written = (found.format.written or found.format).name
         kind, self.columns = found.format.table, settings.columns
         if kind:
             self.table: Table = kind(NoteFile(found.path, found.how), self.columns.texts)
@@ -271,6 +275,12 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
     how = Reading(encoding=settings.encoding, longest=settings.max_bytes, annotated=False, is_run=True)
     # The output of a run in which no note came out is an empty folder.
     found = Found(format_named(name), path, path, how) if name and path.is_dir() else recognise(path, name, how)
+    if settings.write:
+        if found.format.rewritten is None or found.format.name != settings.write:
+            raise SettingsError(
+                f"--write takes docx, for notes in this format; those in {path} are {found.format.name}"
+            )
+        found = replace(found, format=replace(found.format, written=None))
     if found.is_folder and found.format.single_file:
         raise CorpusError(f"{path} is a folder; notes in the format {found.format.name} must be given as a file")
     if not found.is_folder:
@@ -284,6 +294,8 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
     :raises SettingsError: with the format that it would have.
     """
     named = format_told_by(target)
+    if form.found.format.written and not form.found.is_folder and form.found.format.is_of(target):
+        raise SettingsError(f"{target} would be written as {form.written}; give it the ending .txt")
     if named in TABLES and named != form.name:
         ways = f"give it the file ending of {form.name}" if form.name in TABLES else "give it another"
         raise SettingsError(f"{target} would be written as {form.name}, the format of the input, not {named}; {ways}")

@@ -81,7 +81,7 @@ def deidentify(settings: RunSettings) -> Summary:
     refuse_other_ending(form, settings.target)
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
-    fingerprint = settings.fingerprint(form.name, digest)
+    fingerprint = settings.fingerprint(form.name, digest) | {"written": form.written}
     roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)
     fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}

@@ -81,14 +81,16 @@ class Store:
 
     def _encode(self, outcomes: Sequence[Outcome]) -> bytes:
         fine = [(row, result) for row, result in outcomes if not row.problem and not (result and result.problem)]
-        return self.form.encode([(row, result.texts if result else ()) for row, result in fine])
+        return self.form.encode([(_edited(row, result), result.texts if result else ()) for row, result in fine])
 
     def _problem(self, row: Row, result: NoteResult) -> str:
         try:
-            self.form.encode([(row, result.texts)])
+            self._encode([(row, result)])
         except UnicodeEncodeError as error:
             return f"the encoding {error.encoding} has no code for a character of the new text"
-        except CorpusError:
+        except CorpusError as error:
+            if self.form.settings.write:
+                return str(error)
             return "the format of the output cannot hold a character of the new text"
         return ""
 
@@ -142,6 +144,12 @@ class Store:
         return self.folder / "chunks" / f"{number // _CHUNKS_OF_A_FOLDER:03d}" / f"{number:06d}"
 
 
+def _edited(row: Row, result: NoteResult | None) -> Row:
+    """The row, with what makes its new text."""
+    edits = result.edits if result else []
+    return replace(row, raw=replace(row.raw, edits=edits[0])) if row.raw and edits else row
+
+
 def _record(row: Row, result: NoteResult | None) -> dict[str, Any]:
     """The facts on a note: those of its result, or the problem and nothing else."""
     named = {"id": row.id, "place": row.place, "patient": row.patient}
@@ -162,7 +170,7 @@ def check_output(settings: RunSettings, form: InputFormat, store: Store, workers
     # What went in under the limit may come out a little longer.
     columns = settings.form_settings.columns.of_output()
     unlimited = replace(settings.form_settings, columns=columns, max_bytes=NO_LIMIT)
-    written = open_format(path, path, unlimited, form.name) if path.exists() else None
+    written = open_format(path, path, unlimited, form.written) if path.exists() else None
     rows = (row for row in (written.rows() if written else ()) if row.parts)
 
     n_notes, quarantined = store.journal.totals()

@@ -12,7 +12,7 @@ import typer
 
 from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import EngineUseOptions, ReadingOptions
-from phistack.ensemble.command_line.options import FORMATS, argument, one_of, option
+from phistack.ensemble.command_line.options import FORMATS_READ, argument, one_of, option
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError, no_such
@@ -107,7 +107,10 @@ def deidentify(
     strike: Annotated[Path | None, option("List of words to remove everywhere.")] = None,
     form: Annotated[
         str,
-        option(f"Format of IN: {one_of(FORMATS)}; default: recognised.", "--from", "--form", names=FORMATS),
+        option(f"Format of IN: {one_of(FORMATS_READ)}; default: recognised.", "--from", "--form", names=FORMATS_READ),
+    ] = "",
+    write: Annotated[
+        str, option("docx: write Word documents as such, not as text.", metavar="docx", names=("docx",))
     ] = "",
     id_column: options.IdColumnOption = "id",
     text_column: Annotated[
@@ -148,7 +151,7 @@ def deidentify(
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
-    format_settings = FormatSettings(columns, encoding)
+    format_settings = FormatSettings(columns, encoding, write=write)
     path, by_language, beside = choose_engines(
         model, lambda most: first_texts(source, format_settings, form=form, most=most)
     )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.options import (
     ENGINES,
-    FORMATS,
+    FORMATS_READ,
     LABEL_SETS,
     OTHER_LANGUAGES,
     PRESETS,
@@ -56,7 +56,7 @@ class ReadingOptions:
     """How notes are read."""
 
     from_format: Annotated[
-        str, option(f"Format of the notes: {one_of(FORMATS)}; default: recognised.", "--from", names=FORMATS)
+        str, option(f"Format of the notes: {one_of(FORMATS_READ)}; default: recognised.", "--from", names=FORMATS_READ)
     ] = ""
     id_column: IdColumnOption = "id"
     text_column: Annotated[str, option("Column with the text, in JSONL, CSV or Parquet.")] = "text"

@@ -41,6 +41,7 @@ FORMATS = (
     *("i2b2", "ngrid", "meddocan", "brat", "inception", "conll", "jsonl", "doccano", "labelstudio"),
     *("csv", "parquet", "text"),
 )
+FORMATS_READ = (*FORMATS, "docx", "pdf", "rtf")
 RECALLS = ("everything", "high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()

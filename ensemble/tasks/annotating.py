@@ -99,7 +99,8 @@ class Source:
 
         For plain text, that is brat, or jsonl on standard output.
         """
-        found, of_text = self.notes.format.name, "jsonl" if out == STANDARD else "brat"
+        known, of_text = self.notes.format, "jsonl" if out == STANDARD else "brat"
+        found = (known.written or known).name
         return format or format_told_by(out) or (of_text if found == "text" else found)
 
     def read(self, engine: Engine, held_back: dict[str, str], *, traced: bool = False) -> Generator[Reading]:

@@ -24,7 +24,7 @@ from phistack.features.errors import CorpusError, LabelError
 from phistack.features.files import STANDARD_INPUT
 from phistack.features.formats.format import Pieces, Reading
 from phistack.features.formats.found import Found, write_files
-from phistack.features.formats.recognise import format_named, recognise
+from phistack.features.formats.recognise import format_named, format_to_write, recognise
 from phistack.features.formats.records import USUAL_NAMES, ColumnNames, file_name
 from phistack.features.labels import LabelSet, is_label
 from phistack.features.languages import furthest, language_of
@@ -59,8 +59,9 @@ class Reader:
         return recognise(path, self.format, Reading(self.columns, annotated=annotated))
 
     def format_of(self, path: Path) -> str:
-        """The name of the format of a corpus; :raises CorpusError: as `notes` does."""
-        return self.notes(path).format.name
+        """The name of the format in which a corpus like this is written; :raises CorpusError: as `notes` does."""
+        found = self.notes(path).format
+        return (found.written or found).name
 
     def read(
         self,
@@ -136,7 +137,7 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
 
 def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path, *, format: str) -> None:
     """Write notes as they come, as `write_corpus` does; what is wrong with one leaves nothing behind."""
-    known = format_named(format)
+    known = format_to_write(format)
     pieces = known.render(_checked(documents), labels)
     if path == STANDARD:
         _print(pieces, format)

@@ -145,6 +145,8 @@ Notes = Iterator[Document | CorpusError]
 """The notes of a file, in order; in the place of one that cannot be read, the reason."""
 Pieces = Iterator[tuple[str, bytes]]
 """File names and contents; pieces of one file, which follow each other, have the same name."""
+Edit = tuple[int, int, str]
+"""Start and end of a stretch of a text, and what takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ class Record:
     :param raw: what the table needs to write the row again.
     :param digest: SHA-256 of what was read.
     :param problem: why the row cannot be read, without text; empty if it can.
+    :param edits: what makes the new text of a note, where its layout is to be kept.
     """
 
     place: str
@@ -165,6 +168,7 @@ class Record:
     raw: Any = field(default=None, repr=False)
     digest: bytes = field(default=b"", repr=False)
     problem: str = ""
+    edits: Sequence[Edit] = field(default=(), repr=False)
 
 
 Rewritten = tuple[Record, Mapping[str, str]]
@@ -266,6 +270,9 @@ class Format:
     :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.
     :param table: reads and writes rows, if the format has columns.
     :param beside: the names of files beside the notes that are no notes.
+    :param written: the format in which notes of one that is only read are written.
+    :param rewritten: the file with other text in its layout, from its present text and the edits, where that is asked
+        for in the place of `written`.
     """
 
     name: str
@@ -278,6 +285,12 @@ class Format:
     is_utf8: bool = False
     table: type[Table] | None = None
     beside: tuple[str, ...] = ()
+    written: Format | None = None
+    rewritten: Callable[[NoteFile, str, Sequence[Edit]], bytes] | None = None
+
+    def written_name(self, name: str) -> str:
+        """How the file is named that is written of a note's file."""
+        return os.path.splitext(name)[0] + self.written.suffixes[0] if self.written and self.is_of(name) else name
 
     def is_of(self, path: Path | str) -> bool:
         """Whether the name of a file ends as those of the format do."""

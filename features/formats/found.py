@@ -34,11 +34,13 @@ OTHER = "files of another kind were skipped; rename those that are notes"
 
 FOREIGN: dict[str, str] = {
     **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "a spreadsheet; save its sheet as CSV in UTF-8"),
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "a word processor's document; save it as plain text (.txt)"),
-    ".pdf": "a PDF; extract its text into a .txt file, for example with pdftotext",
+    **dict.fromkeys((".doc", ".odt"), "a word processor's document; save it as .docx or plain text (.txt)"),
+    ".docx": "a Word document; --from docx reads these",
+    ".pdf": "a PDF; --from pdf reads these",
+    ".rtf": "an RTF document; --from rtf reads these",
     ".hl7": "a file of HL7 messages; extract the text of each note into a .txt file",
 }
-"""Endings of files that hold notes which no reader opens -> what such a file is, and what to do."""
+"""Endings of files that hold notes and no reader opens, or none unless asked -> what such a file is, and what to do."""
 
 FILE_NAMES, NOTE_IDS = "the names of files", "the ids of notes"
 """The columns of what passes as it is."""
@@ -79,7 +81,8 @@ class Found:
             yield self.path.name, NOTE
 
     def _files(self, folder: str, base: str) -> Iterator[tuple[str, str]]:
-        found = entries(self.path, folder)
+        # In the order of what is written of them.
+        found = sorted(entries(self.path, folder), key=lambda entry: self.format.written_name(entry[0]))
         stems = {os.path.splitext(name)[0] for name, *_ in found if name.lower().endswith(".txt")}
         for name, is_folder, leads_to_folder in found:
             stem, suffix = os.path.splitext(name)
@@ -117,19 +120,23 @@ class Found:
         :returns: in the place of a note that cannot be read, the reason.
         :raises CorpusError: for what is wrong with a whole file of several notes.
         """
+        written = ""
         for name in (name for name, kind in self.files() if kind == NOTE):
-            file = self._file(name)
+            file, before, written = self.file(name), written, self.format.written_name(name)
             if self.format.single_file:
                 yield from ((name, file, note) for note in self.format.read(file))
                 continue
             try:
                 self._refuse_link(file)
+                if written == before:
+                    raise CorpusError(f"{file.name} would be written as the note before is; rename one of them")
                 note: Document | CorpusError = next(self.format.read(file))
             except CorpusError as error:
                 note = error
             yield name, file, note
 
-    def _file(self, name: str) -> NoteFile:
+    def file(self, name: str) -> NoteFile:
+        """A file by its path within the given folder."""
         path = self.path / name if self.is_folder else self.path
         inside = path.relative_to(self.base).as_posix() if self.is_folder and not self.how.is_run else name
         id, suffix = os.path.splitext(inside)
@@ -193,12 +200,16 @@ class NoteTable(Table):
 
     def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
         """Files, one after the other, after a line with their names and lengths; or the notes of one file, as JSON."""
-        files = [file for record, new in rows for file in self._files(record.raw, new["text"])]
+        files = [file for record, new in rows for file in self._files(record, new["text"])]
         index = json.dumps([[name, len(content)] for name, content in files])
         return b"".join([index.encode(), b"\n", *(content for _, content in files)])
 
-    def _files(self, raw: tuple[str, Document], text: str) -> Pieces:
-        name, note = raw
+    def _files(self, record: Record, text: str) -> Pieces:
+        name, note = record.raw
+        rewritten = self.found.format.rewritten
+        if rewritten and not self.found.format.written:
+            yield name, rewritten(self.found.file(name), record.texts["text"], record.edits)
+            return
         if self.found.format.single_file:
             # Refuses here, note by note, what the format cannot hold.
             list(self._rendered([replace(note, text=text)]))

@@ -27,13 +27,16 @@ from phistack.features.files import STANDARD_INPUT
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.doccano import DOCCANO, is_doccano
+from phistack.features.formats.docx import DOCX
 from phistack.features.formats.format import Format, NoteFile, Reading
 from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.inception import INCEPTION
 from phistack.features.formats.jsonl import JSONL
 from phistack.features.formats.label_studio import LABEL_STUDIO
 from phistack.features.formats.parquet_table import PARQUET
+from phistack.features.formats.pdf import PDF
 from phistack.features.formats.records import ColumnNames, one_name
+from phistack.features.formats.rtf import RTF
 from phistack.features.formats.texts import BRAT, TEXT
 from phistack.features.formats.xml import I2B2, MEDDOCAN, NGRID, root_of
 from phistack.features.shown import shown_label
@@ -42,20 +45,40 @@ FORMATS: dict[str, Format] = {
     format.name: format
     for format in (I2B2, NGRID, MEDDOCAN, BRAT, INCEPTION, CONLL, JSONL, DOCCANO, LABEL_STUDIO, CSV, PARQUET, TEXT)
 }
-# Files of these beside notes of another format are about the notes.
+DOCUMENTS: dict[str, Format] = {format.name: format for format in (DOCX, PDF, RTF)}
+"""The formats that are read only. Files of these beside notes of another format are about the notes."""
+# Likewise, if there are such notes.
 _ABOUT = {LABEL_STUDIO, CSV, PARQUET}
 # The content distinguishes these from i2b2 and jsonl, whose files have the same endings; text is what is left.
-_BY_NAME = [format for format in FORMATS.values() if format not in (NGRID, MEDDOCAN, DOCCANO, TEXT)]
+_BY_NAME = [
+    format for format in (*FORMATS.values(), *DOCUMENTS.values()) if format not in (NGRID, MEDDOCAN, DOCCANO, TEXT)
+]
 # By the first characters of a file with another ending.
-_OPENINGS = (("<", I2B2), ("{", JSONL), ("[{", LABEL_STUDIO), ("-DOCSTART-", CONLL), ("PAR1", PARQUET))
+_OPENINGS = (
+    ("%PDF-", PDF),
+    ("{\\rtf", RTF),
+    ("<", I2B2),
+    ("{", JSONL),
+    ("[{", LABEL_STUDIO),
+    ("-DOCSTART-", CONLL),
+    ("PAR1", PARQUET),
+)
 _ROOTS = {"MEDDOCAN": MEDDOCAN, "xmi": INCEPTION}
 
 
 def format_named(name: str) -> Format:
     """The format of that name; :raises CorpusError: if there is none."""
-    if name not in FORMATS:
-        raise CorpusError(no_such("format", name, FORMATS))
-    return FORMATS[name]
+    known = FORMATS | DOCUMENTS
+    if name not in known:
+        raise CorpusError(no_such("format", name, known))
+    return known[name]
+
+
+def format_to_write(name: str) -> Format:
+    """The format of that name; :raises CorpusError: if there is none, or it is only read."""
+    if name in DOCUMENTS:
+        raise CorpusError(f"{name} is read and not written; name another format with --to: {', '.join(FORMATS)}")
+    return format_named(name)
 
 
 def format_told_by(path: Path) -> str:
@@ -112,7 +135,7 @@ def _in_folder(root: Path, folder: str, wanted: Format | None) -> tuple[Format, 
     if not own and (len(inside) == 1 or ("xml" in inside and len(formats) > 1)):
         return inside.get("xml") or next(iter(inside.values()))
     if len(formats) > 1:
-        names = ", ".join(format.name for format in FORMATS.values() if format in formats)
+        names = ", ".join(format.name for format in (FORMATS | DOCUMENTS).values() if format in formats)
         raise CorpusError(
             f"the folder {root / folder} holds notes in several formats, {names}; choose one with --from, or give the "
             "folder of one"
@@ -135,7 +158,8 @@ def _of_names(folder: Path, names: Collection[str], wanted: Format | None) -> se
 
 def _of_notes(formats: set[Format]) -> set[Format]:
     """Those that are notes: a table beside notes of another format is about them, and a text file is a read-me."""
-    notes = formats - _ABOUT or formats
+    notes = {format for format in formats if not format.written} or formats
+    notes = notes - _ABOUT or notes
     return notes - {TEXT} or notes
 
 
@@ -147,14 +171,17 @@ def _of_stream(columns: ColumnNames) -> Format:
 
 def _of_file(path: Path) -> Format:
     """The format of one file, by its ending or else by its first characters."""
-    refuse_foreign(path)
     if TEXT.is_of(path):
         # A note may well begin with `<` or a brace.
         is_conll = _opening(path) is CONLL
         return BRAT if path.with_suffix(".ann").exists() else CONLL if is_conll else TEXT
-    named = next((format for format in _BY_NAME if format.is_of(path)), None) or _opening(path)
+    named = next((format for format in _BY_NAME if format.is_of(path)), None)
     if named is None:
-        raise CorpusError(f"{path} is not in a known format; name its format with --from: {', '.join(FORMATS)}")
+        refuse_foreign(path)
+        named = _opening(path)
+    if named is None:
+        known = ", ".join(FORMATS | DOCUMENTS)
+        raise CorpusError(f"{path} is not in a known format; name its format with --from: {known}")
     if named is CONLL and CSV.is_of(path):
         last = _head(path).partition("\n")[0].rpartition("\t")[2].strip()
         return CONLL if is_tag(last) or _opening(path) is CONLL else CSV

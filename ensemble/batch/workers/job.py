@@ -27,6 +27,7 @@ from phistack.ensemble.stacking.known.identifiers import KnownIdentifiers, Recor
 from phistack.ensemble.stacking.known.roster import Roster, kept_open
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.features.errors import SettingsError
+from phistack.features.formats.format import Edit
 from phistack.features.labels import LabelSet
 from phistack.features.language_gate import languages_of
 
@@ -185,3 +186,11 @@ class NoteResult:
     problem: str = ""
     record: dict[str, Any] = field(default_factory=dict)
     entries: set[HashedIdentifier] = field(default_factory=set, repr=False)
+
+    @property
+    def edits(self) -> list[list[Edit]]:
+        """What made the new text of each part."""
+        return [
+            [(r.span.start, r.span.end, text[r.start_in_output : r.end_in_output]) for r, _ in of_part]
+            for text, of_part in zip(self.texts, self.places, strict=True)
+        ]
