@@ -50,11 +50,13 @@ from phistack.ensemble.batch.run_folder import (
 )
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store, check_output
+from phistack.ensemble.batch.vault import LOG_END, Vault
 from phistack.ensemble.batch.workers.job import Bundle, Job, suited_engines
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from phistack.ensemble.tools.progress import meter
+from phistack.features.errors import SettingsError
 
 Engines = Mapping[str, Bundle]
 """Language -> the bundle that reads the notes in it."""
@@ -95,6 +97,7 @@ def deidentify(settings: RunSettings) -> Summary:
             if not is_begun(settings.work):
                 earlier = finished_summary(settings, form, fingerprint)
                 if earlier is not None:
+                    _refuse_lost_vault(settings, earlier)
                     return earlier
             return _run(settings, form, fingerprint, engines)
         finally:
@@ -154,13 +157,17 @@ def _work(
     journal: Journal,
     secret: bytes,
 ) -> None:
-    store = Store(settings.work, journal, form, secret)
+    run = hashlib.sha256(f"vault {journal.fact('salt')}".encode()).hexdigest()
+    vault = Vault(settings.vault_key, run) if settings.vault_key else None
+    if vault and settings.vault:
+        vault.refuse_other(settings.vault)
+    store = Store(settings.work, journal, form, secret, vault)
     damaged = store.forget_damaged()
     suspects = store.chunks_to_retry()
     if suspects:
         journal.forget(suspects)
     job = Job(
-        settings,
+        replace(settings, vault=None, vault_key=None),
         (settings.model.resolve(), fingerprint["bundle"]),
         fingerprint["code"],
         secret,
@@ -178,7 +185,17 @@ def _work(
         check_output(settings, form, store, workers)
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     start = Start(finished=finished, notes=n_notes, seconds=round(seconds, 3), damaged_chunks=damaged)
-    write_reports(settings, fingerprint, store, start)
+    log_end = write_reports(settings, fingerprint, store, start)
+    if vault and settings.vault:
+        vault.write(settings.vault, store.tokens(), log_end)
+
+
+def _refuse_lost_vault(settings: RunSettings, summary: Summary) -> None:
+    """Refuse to call a run finished whose vault is gone, or is of another run."""
+    if settings.vault is None or settings.vault_key is None:
+        return
+    if Vault(settings.vault_key).head(settings.vault)[LOG_END] != summary.log_end:
+        raise SettingsError(f"the vault {settings.vault} is of another run than {settings.target}; give its own")
 
 
 @contextmanager

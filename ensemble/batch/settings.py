@@ -102,8 +102,10 @@ class RunSettings(NoteSettings, RunFiles):
     :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler.
     :param restart: throw away what an unfinished run has done.
-    :raises SettingsError: if the time limit is not a number of seconds, ids are to be hidden without a key, or input
-        and output are the same or inside each other.
+    :param vault: a file for the originals, encrypted.
+    :param vault_key: with which they are, another than `key`.
+    :raises SettingsError: if the time limit is not a number of seconds, ids are to be hidden without a key, input
+        and output are the same or inside each other, or a vault has no key of its own or lies in the output.
     """
 
     form: str = ""
@@ -112,6 +114,8 @@ class RunSettings(NoteSettings, RunFiles):
     jobs: int = 1
     cluster: str = ""
     restart: bool = False
+    vault: Path | None = None
+    vault_key: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,6 +124,13 @@ class RunSettings(NoteSettings, RunFiles):
         source, target = self.source.resolve(), self.target.resolve()
         if source == target or source in target.parents or target in source.parents:
             raise SettingsError("the output must not be the input or lie inside it; give another path")
+        if (self.vault is None) != (self.vault_key is None):
+            raise SettingsError("a vault needs a file and a key; give both --vault and --vault-key")
+        if self.vault_key is not None and self.vault_key == self.key:
+            raise SettingsError("the key of the vault is that of the surrogates; make another for --vault-key")
+        places = {source, target, self.reports.resolve(), self.work.resolve()}
+        if self.vault and places & {self.vault.resolve(), *self.vault.resolve().parents}:
+            raise SettingsError("the vault must not lie with the notes; give --vault a file elsewhere")
 
     @property
     def certified(self) -> str:
@@ -149,6 +160,7 @@ class RunSettings(NoteSettings, RunFiles):
             "hidden ids": self.hide_ids,
             "review lines": self.review_lines,
             "certificate": self.certified,
+            "vault": key_check(self.vault_key) if self.vault_key is not None else "",
         }
 
 

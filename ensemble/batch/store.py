@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -26,6 +26,7 @@ from phistack.ensemble.batch.chunks import Chunk
 from phistack.ensemble.batch.journal import GO_ON, DoneChunk, Journal
 from phistack.ensemble.batch.rows import NO_LIMIT, InputFormat, Row, open_format, texts_digest
 from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.vault import Vault
 from phistack.ensemble.batch.workers.identifier_register import HashedIdentifier, IdentifierRegister, LeakSearch
 from phistack.ensemble.batch.workers.job import NoteResult, is_transient
 from phistack.ensemble.batch.workers.pool import Workers
@@ -37,6 +38,8 @@ from phistack.features.writing import new_file, refused_by_disk
 
 _CHUNKS_OF_A_FOLDER = 1000
 Outcome = tuple[Row, NoteResult | None]
+VAULT = "vault"
+"""The fact of a note that holds what was replaced, encrypted, if the run has a vault."""
 
 
 class Store:
@@ -46,12 +49,16 @@ class Store:
     :param journal: in the same folder.
     :param form: writes the rows.
     :param secret: of the register.
+    :param vault: seals what was replaced, if the run has one.
     """
 
-    def __init__(self, folder: Path, journal: Journal, form: InputFormat, secret: bytes) -> None:
+    def __init__(
+        self, folder: Path, journal: Journal, form: InputFormat, secret: bytes, vault: Vault | None = None
+    ) -> None:
         self.folder = folder
         self.journal = journal
         self.form = form
+        self.vault = vault
         self.register = IdentifierRegister(secret)
 
     def add(self, chunk: Chunk, results: Sequence[NoteResult]) -> None:
@@ -59,7 +66,7 @@ class Store:
         found = iter(results)
         outcomes = [(row, next(found) if row.parts else None) for row in chunk.rows]
         data = self._encoded(outcomes)
-        records = [_record(row, result) for row, result in outcomes if row.is_note]
+        records = [_record(row, result, self.vault) for row, result in outcomes if row.is_note]
         content = json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
         path = self._path(chunk.number)
         for suffix, part in ((".data", data), (".json", content)):
@@ -127,6 +134,10 @@ class Store:
             content = self._path(number).with_suffix(".json").read_bytes()
             yield number, json.loads(content.decode("utf-8", "surrogatepass"))
 
+    def tokens(self) -> Iterator[str]:
+        """What the vault holds of each note that comes out, in order."""
+        return (record[VAULT] for _, records in self.records() for record in records if "problem" not in record)
+
     def assemble(self, name: str) -> Path:
         """Put the output together; what was put together before is removed.
 
@@ -150,15 +161,16 @@ def _edited(row: Row, result: NoteResult | None) -> Row:
     return replace(row, raw=replace(row.raw, edits=edits[0])) if row.raw and edits else row
 
 
-def _record(row: Row, result: NoteResult | None) -> dict[str, Any]:
+def _record(row: Row, result: NoteResult | None, vault: Vault | None) -> dict[str, Any]:
     """The facts on a note: those of its result, or the problem and nothing else."""
     named = {"id": row.id, "place": row.place, "patient": row.patient}
     problem = row.problem or (result.problem if result else "")
     for name in (shown_id(row.id), hashed(row.id)):
         # The record names the note, or reports hide its name; a message must not.
         problem = problem.replace(f"document {name}", "the note")
-    facts: Mapping[str, Any] = {"problem": problem} if problem or result is None else result.record
-    return {**named, **facts}
+    if problem or result is None:
+        return {**named, "problem": problem}
+    return {**named, **result.record, **({VAULT: vault.sealed(row, result)} if vault else {})}
 
 
 def check_output(settings: RunSettings, form: InputFormat, store: Store, workers: Workers) -> None:

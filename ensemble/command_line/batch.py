@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -137,6 +138,10 @@ def deidentify(
         bool, option("Show the line of each word in review.tsv, without what was replaced.", "--review-lines")
     ] = False,
     restart: Annotated[bool, option("Discard what an unfinished run did.", "--restart")] = False,
+    vault: Annotated[
+        Path | None, option("File for the originals, encrypted with --vault-key, for reidentify; default: none.")
+    ] = None,
+    vault_key: Annotated[Path | None, option("File with the secret key of the vault; not that of surrogates.")] = None,
     jobs: options.JobsOption = 1,
     cluster: Annotated[str, option("Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
 ) -> None:
@@ -146,6 +151,7 @@ def deidentify(
     from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps, untried
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
     from phistack.ensemble.bundles.certificate import certificate_for
+    from phistack.ensemble.deidentification import read_key
 
     if "-" in (str(source), str(out)):
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
@@ -166,6 +172,7 @@ def deidentify(
         struck=read_struck(strike), known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
         review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
+        vault=vault, vault_key=read_key(vault_key) if vault_key else None,
         certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None,
     )  # fmt: skip
     tell_reliability(path)
@@ -184,6 +191,25 @@ def deidentify(
     if summary.quarantined:
         where = f"see {out}.run/quarantine.jsonl"
         fail(f"{summary.quarantined} of {summary.notes} notes are in quarantine and not in {out}; {where}", 3)
+
+
+def reidentify(
+    notes: Annotated[Path, argument("NOTES", "The output of a finished run with a vault.")],
+    vault: Annotated[Path, option("The vault that the run wrote.")],
+    vault_key: Annotated[Path, option("File with the secret key of the vault.")],
+    note: Annotated[list[str] | None, option("Id of a note in NOTES; may be repeated.", show_default="all")] = None,
+    span: Annotated[str, option("Only what was replaced there in the note.", metavar="START-END")] = "",
+) -> None:
+    """Print the originals of notes as JSON lines; who asks, when and for which notes is added to VAULT.log."""
+    from phistack.ensemble.batch.vault import originals
+    from phistack.ensemble.deidentification import read_key
+
+    first, _, last = span.partition("-")
+    if span and not (first.isdecimal() and last.isdecimal() and len(note or ()) == 1):
+        raise SettingsError("--span takes START-END, two offsets in the one note that --note names, for example 12-18")
+    wanted = (int(first), int(last)) if span else None
+    for found in originals(notes, vault, read_key(vault_key), note or (), wanted):
+        say(json.dumps(found, ensure_ascii=False))
 
 
 def audit(

@@ -54,8 +54,8 @@ _REPEATED = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates", 
 """Fields of the summary that the last line of the log repeats."""
 
 
-def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
-    """Write all reports into the folder of the unfinished run.
+def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> str:
+    """Write all reports into the folder of the unfinished run; :returns: the hash at the end of the audit log.
 
     :param start: for the summary only.
     """
@@ -63,10 +63,10 @@ def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: 
     shutil.rmtree(folder, ignore_errors=True)
     with refused_by_disk(folder, GO_ON):
         folder.mkdir()
-        _write_all(folder, settings, fingerprint, store, start)
+        return _write_all(folder, settings, fingerprint, store, start)
 
 
-def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> None:
+def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> str:
     totals = _Totals()
     rows: dict[str, ReviewRow] = {}
     with (
@@ -99,6 +99,7 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **found}
         end = audit.end(whole)
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
+    return end
 
 
 class _Totals:

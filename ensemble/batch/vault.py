@@ -1,0 +1,195 @@
+"""The originals of a run's notes, encrypted, for those who must find a patient again.
+
+    vault = Vault(key, run)
+    token = vault.sealed(row, result)                       what went out of a note, kept with its facts until the end
+    vault.write(Path("vault"), tokens, log_end)             all notes of the run
+    originals(Path("out"), Path("vault"), key, ["110-01"])      [{"id": "110-01", "parts": [{"text": "Seen by ..."}]}]
+
+A vault is lines of Fernet tokens (AES-128 in CBC mode with HMAC-SHA256, of the library cryptography): which run it is
+of, then each note that came out, in the order of the output. Who opened it, when, and for which notes is in a log
+beside it, each line sealed with an HMAC of it and of the seal before.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hmac
+import json
+import os
+import pwd
+import socket
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, Columns
+from phistack.ensemble.batch.reports.audit import opened_output
+from phistack.ensemble.batch.rows import Row, open_format, texts_digest
+from phistack.ensemble.batch.workers.job import NoteResult
+from phistack.features.errors import CorpusError, SettingsError, need
+from phistack.features.files import file_named, open_regular
+from phistack.features.shown import shown_id
+from phistack.features.writing import new_file, refused_by_disk
+
+LOG_END = "audit log ends with"
+"""The fact of a summary that says which run it is of."""
+
+
+class Vault:
+    """Encrypts and decrypts.
+
+    :param key: of at least 16 bytes.
+    :param run: names the run whose notes are sealed.
+    :raises MissingResourceError: if cryptography is not installed.
+    """
+
+    def __init__(self, key: bytes, run: str = "") -> None:
+        need("cryptography", "vault", "A vault")
+        from cryptography.fernet import Fernet
+
+        self.run = run
+        self._fernet = Fernet(urlsafe_b64encode(hmac.digest(key, b"phistack vault", "sha256")))
+
+    def sealed(self, row: Row, result: NoteResult) -> str:
+        """What was replaced in each part of a note: start and end in the new text, the label, and what was there."""
+        places = zip(row.texts, result.places, strict=True)
+        parts = [
+            [(r.start_in_output, r.end_in_output, r.span.label, text[r.span.start : r.span.end]) for r, _ in of_part]
+            for text, of_part in places
+        ]
+        return self._token({"run": self.run, "output": result.record["output"], "parts": parts})
+
+    def write(self, path: Path, tokens: Iterable[str], log_end: str) -> None:
+        """Write a vault, which only its owner can read, in the place of an earlier one of the same run.
+
+        :param log_end: of the run.
+        :raises SettingsError: if anything else is there.
+        :raises StorageError: if the disk refuses.
+        """
+        self.refuse_other(path)
+        with new_file(path, replace=path.exists()) as part:
+            part.touch(mode=0o600)
+            with part.open("w") as file:
+                file.writelines(f"{token}\n" for token in (self._token({"run": self.run, LOG_END: log_end}), *tokens))
+
+    def refuse_other(self, path: Path) -> None:
+        """Refuse a path at which anything else than a vault of this run is; :raises SettingsError: saying so."""
+        with suppress(SettingsError):
+            if not os.path.lexists(path) or self.head(path)["run"] == self.run:
+                return
+        raise SettingsError(f"{path} is already there; give --vault another name")
+
+    def head(self, path: Path) -> dict[str, Any]:
+        """Which run a vault is of; :raises SettingsError: if it cannot be read with the key."""
+        return self.opened(path, 0, next(self.tokens(path), b""))
+
+    def tokens(self, path: Path) -> Iterator[bytes]:
+        """The lines of a vault; :raises SettingsError: if the file cannot be read."""
+        with file_named("the vault", path), open_regular(path) as file:
+            yield from file
+
+    def _token(self, facts: dict[str, Any]) -> str:
+        return self._fernet.encrypt(json.dumps(facts).encode()).decode()
+
+    def opened(self, path: Path, number: int, token: bytes) -> dict[str, Any]:
+        """What a line of a vault holds; :raises SettingsError: if it cannot be decrypted."""
+        from cryptography.fernet import InvalidToken
+
+        try:
+            facts: dict[str, Any] = json.loads(self._fernet.decrypt(token.strip()))
+        except InvalidToken:
+            what = "is damaged" if number else "cannot be opened with this key, or is no vault"
+            raise SettingsError(
+                f"the vault {path} {what}; give the vault and the key with which the run wrote it"
+            ) from None
+        return facts
+
+
+def originals(
+    notes: Path, path: Path, key: bytes, ids: Sequence[str] = (), span: tuple[int, int] | None = None
+) -> list[dict[str, Any]]:
+    """The originals of notes, each with its id in the output, and of each part its text and what was replaced.
+
+    :param notes: the output of the run.
+    :param path: of the vault; who asks, when and for which notes is added to the log beside it before anything is read.
+    :param ids: of the notes, in the output; none for all.
+    :param span: start and end of a stretch of the output, of which alone what was replaced is wanted.
+    :raises CorpusError: if there is no such run, a note is not there, or was changed.
+    :raises SettingsError: if the vault cannot be opened, is of another run, or its log was changed.
+    :raises StorageError: if the log cannot be written.
+    """
+    form, summary = opened_output(notes)
+    if summary["settings"]["columns"]:
+        # Notes are named as the output names them.
+        of_run = Columns.from_dict(summary["settings"]["columns"])
+        id = of_run.id if of_run.treatment(of_run.id or "") in (KEEP, PSEUDONYM) else None
+        columns = replace(form.settings.columns, id=id)
+        form = open_format(notes, notes, replace(form.settings, columns=columns), form.name)
+    vault = Vault(key)
+    head = vault.head(path)
+    if head[LOG_END] != summary.get(LOG_END):
+        raise SettingsError(f"the vault {path} is of another run than {notes}; give the vault that this run wrote")
+    _log(path, key, {"vault": head["run"], "notes": list(ids) or "all", "span": span})
+    found = []
+    tokens = enumerate(vault.tokens(path))
+    next(tokens)
+    for row, (number, token) in zip_longest((row for row in form.rows() if row.parts), tokens, fillvalue=(0, b"")):
+        if not isinstance(row, Row) or not number:
+            raise CorpusError(f"{notes} has more or fewer notes than {path}; give the output as the run wrote it")
+        if ids and row.id not in ids:
+            continue
+        facts = vault.opened(path, number, token)
+        if (facts["run"], facts["output"]) != (head["run"], texts_digest(row.texts, None)):
+            where = f"the note {shown_id(row.id)} in {notes} is not the one that the run wrote there"
+            raise CorpusError(f"{where}, so its originals have no place; give the output as the run wrote it")
+        parts = zip(row.texts, facts["parts"], strict=True)
+        found.append({"id": row.id, "parts": [_part(text, replaced, span) for text, replaced in parts]})
+    missing = [id for id in ids if id not in {note["id"] for note in found}]
+    if missing:
+        raise CorpusError(f"{notes} has no note {shown_id(missing[0])}; ids are those of the output")
+    return found
+
+
+def _part(text: str, replaced: list[tuple[int, int, str, str]], span: tuple[int, int] | None) -> dict[str, Any]:
+    names = ("start", "end", "label", "original")
+    first, last = span or (0, len(text) + 1)
+    spans = [
+        dict(zip(names, one, strict=True)) for one in replaced if one[0] < last and max(one[1], one[0] + 1) > first
+    ]
+    if span:
+        return {"spans": spans}
+    for start, end, _, original in reversed(replaced):
+        text = text[:start] + original + text[end:]
+    return {"text": text, "spans": spans}
+
+
+def _log(path: Path, key: bytes, facts: dict[str, Any]) -> None:
+    """Add a line to the log of a vault; :raises SettingsError: if a line of it was changed or removed."""
+    path = path.with_name(f"{path.name}.log")
+    with refused_by_disk(path), os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        seal = ""
+        for number, line in enumerate(file, 1):
+            content, _, given = line.rstrip("\n").rpartition("\t")
+            seal = _seal(key, seal, content)
+            if not hmac.compare_digest(seal, given):
+                raise SettingsError(f"line {number} of {path} was changed, or a line before it removed; ask who did so")
+        user = os.getuid()
+        name = next((entry.pw_name for entry in pwd.getpwall() if entry.pw_uid == user), "")
+        who = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "by": f"{name} ({user}) on {socket.gethostname()}",
+        }
+        content = json.dumps(who | facts)
+        file.write(f"{content}\t{_seal(key, seal, content)}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _seal(key: bytes, before: str, content: str) -> str:
+    return hmac.digest(key, f"phistack vault log\n{before}\n{content}".encode(), "sha256").hex()
