@@ -16,6 +16,7 @@ FACE = "ensemble/face"
 DISTRIBUTIONS = {
     "brown_clustering": "brown-clustering",
     "cassis": "dkpro-cassis",
+    "fhir": "fhir.resources",
     "presidio_analyzer": "presidio-analyzer",
     "pycrfsuite": "python-crfsuite",
     "sklearn": "scikit-learn",

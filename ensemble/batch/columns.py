@@ -61,6 +61,7 @@ class Columns:
         patient is read from the id. None if the input is known to lack it.
     :param others: column -> treatment, of all columns but the texts.
     :param rest: the treatment of columns that no option names; empty if they stop the run.
+    :param numbered: whether the columns are rules of records: `HumanName.*[3]` is a value by the rule `HumanName.*`.
     :raises SettingsError: if a column is given two uses, as one of them would show it in reports or let it pass.
     """
 
@@ -69,6 +70,7 @@ class Columns:
     patient: str | None = PATIENT_COLUMN
     others: Mapping[str, str] = field(default_factory=dict)
     rest: str = ""
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         if not self.texts:
@@ -91,7 +93,14 @@ class Columns:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
         """What `to_dict` gave; :raises KeyError, TypeError, ValueError: for anything else."""
-        return cls(table["id"], tuple(table["texts"]), table["patient"], dict(table["others"]), table["rest"])
+        return cls(
+            table["id"],
+            tuple(table["texts"]),
+            table["patient"],
+            dict(table["others"]),
+            table["rest"],
+            table.get("numbered", False),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -113,9 +122,14 @@ class Columns:
 
     def treatment(self, name: str) -> str:
         """What becomes of a column; nothing if no option says it."""
+        name = self.plain(name)
         if name in self.others:
             return self.others[name]
         return REDACT if name in self.texts else REMOVE if name == SPANS else self.rest
+
+    def plain(self, name: str) -> str:
+        """The name of a column, without the number of the value."""
+        return name.rpartition("[")[0] or name if self.numbered else name
 
     def label(self, name: str) -> str | None:
         """The label of a column of identifiers, empty for a text; None for a column that is kept or removed."""
@@ -145,6 +159,12 @@ class Columns:
             )
         others = {name: self.treatment(name) for name in names if name not in self.texts}
         return replace(self, patient=self.patient if self.patient in names else None, others=others)
+
+    def of_rules(self, form: str, rules: Mapping[str, str], *, keyed: bool) -> Columns:
+        """The same for records, whose rules these are; :raises SettingsError: if the run has no key."""
+        if not keyed:
+            raise SettingsError(f"the ids of {form} that link records become codes of a secret key; give --key-file")
+        return replace(self, texts=("text",), others=dict(rules), numbered=True)
 
     def of_output(self) -> Columns:
         """The same for the output, which lacks what was removed, and whose id and patient may be replaced."""

@@ -28,13 +28,14 @@ from phistack.ensemble.engine.steps import LONGEST_PIECE
 from phistack.ensemble.tools.progress import meter
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats.fields import FieldTable
 from phistack.features.formats.format import NoteFile, Reading, Record, Table, sha256
 from phistack.features.formats.found import NOTE, Found, NoteTable
-from phistack.features.formats.recognise import FORMATS, format_named, format_told_by, recognise
+from phistack.features.formats.recognise import FORMATS, RECORDS, format_named, format_told_by, recognise
 from phistack.features.formats.records import id_in, patient_in
 from phistack.features.labels import LabelSet
 
-TABLES = tuple(format.name for format in FORMATS.values() if format.table)
+TABLES = tuple(format.name for format in (FORMATS | RECORDS).values() if format.table)
 """The formats that have columns."""
 
 NO_LIMIT = 2**62
@@ -151,8 +152,10 @@ class InputFormat:
         self.found, self.target, self.settings, self.name = found, target, settings, found.format.name
         self.written = (found.format.written or found.format).name
         kind, self.columns = found.format.table, settings.columns
-        if kind:
-            self.table: Table = kind(NoteFile(found.path, found.how), self.columns.texts)
+        if kind and issubclass(kind, FieldTable):
+            self.table: Table = kind(found, self.columns.others)
+        elif kind:
+            self.table = kind(NoteFile(found.path, found.how), self.columns.texts)
         else:
             self.table = NoteTable(found)
             self.columns = Columns(others=dict.fromkeys(self.table.names()[1:], KEEP))
@@ -179,6 +182,9 @@ class InputFormat:
             if self.settings.columns.others:
                 raise SettingsError(f"notes in the format {self.name} have no columns; leave out --column")
             return None
+        if isinstance(self.table, FieldTable):
+            self.columns = self.settings.columns.of_rules(self.name, self.table.rules, keyed=keyed)
+            return self.columns
         if self.table.has_header:
             names = self.table.names()
         else:
@@ -233,7 +239,8 @@ class InputFormat:
             for name, label in labels.items()
             if label is not None
         )
-        kept = tuple((name, record.texts[name]) for name in columns.having(KEEP) if name in record.texts)
+        passed = (name for name in record.texts if columns.treatment(name) == KEEP)
+        kept = tuple((columns.plain(name), record.texts[name]) for name in passed)
         return Row(place, record, record.digest, id, patient, parts, kept)
 
     def _problem(self, record: Record) -> str:
@@ -281,7 +288,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
                 f"--write takes docx, for notes in this format; those in {path} are {found.format.name}"
             )
         found = replace(found, format=replace(found.format, written=None))
-    if found.is_folder and found.format.single_file:
+    if found.is_folder and found.format.single_file and found.format.name not in RECORDS:
         raise CorpusError(f"{path} is a folder; notes in the format {found.format.name} must be given as a file")
     if not found.is_folder:
         NoteFile(path).head()
@@ -296,7 +303,7 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
     named = format_told_by(target)
     if form.found.format.written and not form.found.is_folder and form.found.format.is_of(target):
         raise SettingsError(f"{target} would be written as {form.written}; give it the ending .txt")
-    if named in TABLES and named != form.name:
+    if named in TABLES and named != form.name and not form.found.format.is_of(target):
         ways = f"give it the file ending of {form.name}" if form.name in TABLES else "give it another"
         raise SettingsError(f"{target} would be written as {form.name}, the format of the input, not {named}; {ways}")
 

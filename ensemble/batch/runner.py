@@ -29,6 +29,7 @@ from typing import Any
 from phistack.ensemble.batch.chunks import Chunk, chunks_of
 from phistack.ensemble.batch.columns import check_labels
 from phistack.ensemble.batch.journal import Journal
+from phistack.ensemble.batch.own_roster import with_own_roster
 from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
 from phistack.ensemble.batch.rows import InputFormat, Row, open_format, refuse_other_ending
@@ -53,7 +54,7 @@ from phistack.ensemble.batch.store import Store, check_output
 from phistack.ensemble.batch.vault import LOG_END, Vault
 from phistack.ensemble.batch.workers.job import Bundle, Job, suited_engines
 from phistack.ensemble.batch.workers.pool import Workers
-from phistack.ensemble.bundles.files import bundle_labels, manifest_digest
+from phistack.ensemble.bundles.files import bundle_label_set, bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from phistack.ensemble.tools.progress import meter
 from phistack.features.errors import SettingsError
@@ -83,6 +84,16 @@ def deidentify(settings: RunSettings) -> Summary:
     refuse_other_ending(form, settings.target)
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
+    with with_own_roster(settings, form, bundle_label_set(settings.model) if labels else None) as settings:
+        return _finished(settings, form, digest, labels)
+
+
+def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Summary:
+    """The run, or what an earlier start made of it; what is raised as of `deidentify`.
+
+    :param digest: of the bundle.
+    :param labels: of its engine.
+    """
     fingerprint = settings.fingerprint(form.name, digest) | {"written": form.written}
     roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)

@@ -98,7 +98,7 @@ class Store:
         except CorpusError as error:
             if self.form.settings.write:
                 return str(error)
-            return "the format of the output cannot hold a character of the new text"
+            return "the format of the output cannot hold the new text"
         return ""
 
     def _entries(self, outcomes: Sequence[Outcome]) -> set[tuple[bytes, HashedIdentifier]]:

@@ -13,7 +13,7 @@ import typer
 
 from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import EngineUseOptions, ReadingOptions
-from phistack.ensemble.command_line.options import FORMATS_READ, argument, one_of, option
+from phistack.ensemble.command_line.options import FORMATS_READ, RECORDS, argument, one_of, option
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError, no_such
@@ -108,7 +108,12 @@ def deidentify(
     strike: Annotated[Path | None, option("List of words to remove everywhere.")] = None,
     form: Annotated[
         str,
-        option(f"Format of IN: {one_of(FORMATS_READ)}; default: recognised.", "--from", "--form", names=FORMATS_READ),
+        option(
+            f"Format of IN: {one_of((*FORMATS_READ, *RECORDS))}; default: recognised, but for the last.",
+            "--from",
+            "--form",
+            names=(*FORMATS_READ, *RECORDS),
+        ),
     ] = "",
     write: Annotated[
         str, option("docx: write Word documents as such, not as text.", metavar="docx", names=("docx",))

@@ -121,19 +121,23 @@ class Found:
         :raises CorpusError: for what is wrong with a whole file of several notes.
         """
         written = ""
-        for name in (name for name, kind in self.files() if kind == NOTE):
-            file, before, written = self.file(name), written, self.format.written_name(name)
+        for name, file in self.note_files():
+            before, written = written, self.format.written_name(name)
             if self.format.single_file:
                 yield from ((name, file, note) for note in self.format.read(file))
                 continue
             try:
-                self._refuse_link(file)
+                self.refuse_link(file)
                 if written == before:
                     raise CorpusError(f"{file.name} would be written as the note before is; rename one of them")
                 note: Document | CorpusError = next(self.format.read(file))
             except CorpusError as error:
                 note = error
             yield name, file, note
+
+    def note_files(self) -> Iterator[tuple[str, NoteFile]]:
+        """Each file of notes, with its path within the given folder."""
+        return ((name, self.file(name)) for name, kind in self.files() if kind == NOTE)
 
     def file(self, name: str) -> NoteFile:
         """A file by its path within the given folder."""
@@ -144,7 +148,8 @@ class Found:
         shown = "the file" if self.how.is_run and not self.format.single_file else shown
         return NoteFile(path, self.how, id=id, name=shown, seed=os.fsencode(name) + b"\0")
 
-    def _refuse_link(self, file: NoteFile) -> None:
+    def refuse_link(self, file: NoteFile) -> None:
+        """Refuse a link that leads out of the input of a run, or to a folder; :raises CorpusError: if it is one."""
         if self.is_folder and file.path.is_symlink():
             if file.path.is_dir():
                 ways = "which is not followed; put the folder in its place"
@@ -200,9 +205,7 @@ class NoteTable(Table):
 
     def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
         """Files, one after the other, after a line with their names and lengths; or the notes of one file, as JSON."""
-        files = [file for record, new in rows for file in self._files(record, new["text"])]
-        index = json.dumps([[name, len(content)] for name, content in files])
-        return b"".join([index.encode(), b"\n", *(content for _, content in files)])
+        return joined(file for record, new in rows for file in self._files(record, new["text"]))
 
     def _files(self, record: Record, text: str) -> Pieces:
         name, note = record.raw
@@ -228,7 +231,7 @@ class NoteTable(Table):
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         """Write the files, or the file, of all notes."""
-        files = (file for chunk in chunks for file in _unpacked(chunk))
+        files = (file for chunk in chunks for file in taken_apart(chunk))
         if self.found.format.single_file:
             # With scores, as nobody has judged the new texts.
             kept = (json.loads(note) for _, note in files)
@@ -240,7 +243,15 @@ class NoteTable(Table):
             write_files(((target.name, content) for _, content in files), target.parent)
 
 
-def _unpacked(chunk: bytes) -> Pieces:
+def joined(files: Pieces) -> bytes:
+    """Files, one after the other, after a line with their names and lengths."""
+    pieces = [*files]
+    index = json.dumps([[name, len(content)] for name, content in pieces])
+    return b"".join([index.encode(), b"\n", *(content for _, content in pieces)])
+
+
+def taken_apart(chunk: bytes) -> Pieces:
+    """The files that `joined` has put together."""
     index, _, contents = chunk.partition(b"\n")
     at = 0
     for name, length in json.loads(index):

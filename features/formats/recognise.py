@@ -28,6 +28,7 @@ from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.doccano import DOCCANO, is_doccano
 from phistack.features.formats.docx import DOCX
+from phistack.features.formats.fhir import FHIR
 from phistack.features.formats.format import Format, NoteFile, Reading
 from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.inception import INCEPTION
@@ -47,7 +48,10 @@ FORMATS: dict[str, Format] = {
 }
 DOCUMENTS: dict[str, Format] = {format.name: format for format in (DOCX, PDF, RTF)}
 """The formats that are read only. Files of these beside notes of another format are about the notes."""
-# Likewise, if there are such notes.
+RECORDS: dict[str, Format] = {format.name: format for format in (FHIR,)}
+"""Formats of records with notes in them, which a user names: they look like others."""
+
+# Files of these beside notes of another format are about the notes, if there are such notes.
 _ABOUT = {LABEL_STUDIO, CSV, PARQUET}
 # The content distinguishes these from i2b2 and jsonl, whose files have the same endings; text is what is left.
 _BY_NAME = [
@@ -68,7 +72,7 @@ _ROOTS = {"MEDDOCAN": MEDDOCAN, "xmi": INCEPTION}
 
 def format_named(name: str) -> Format:
     """The format of that name; :raises CorpusError: if there is none."""
-    known = FORMATS | DOCUMENTS
+    known = FORMATS | DOCUMENTS | RECORDS
     if name not in known:
         raise CorpusError(no_such("format", name, known))
     return known[name]

@@ -172,7 +172,7 @@ def _columns(columns: Columns) -> Iterator[str]:
     ways = (kept, _kept_as(len(kept))), (coded, "replaced by codes"), (redacted, "redacted")
     for names, what in (*ways, (columns.having(REMOVE), "removed")):
         if names:
-            yield f"{_many(len(names), 'column')} {what}: {_listed(names)}"
+            yield f"{_many(len(names), 'field' if columns.numbered else 'column')} {what}: {_listed(names)}"
 
 
 def _kept_as(count: int) -> str:

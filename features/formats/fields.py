@@ -1,0 +1,234 @@
+"""Records of fields, some of which are notes, and a declared rule for each: FHIR, HL7 v2 and C-CDA.
+
+    Field(("Patient.name.family", "HumanName.family", "HumanName.*", "String"), "Hill", put, drop)
+    FieldTable.rules                          {"HumanName.*": "NAME", "String": "redact", "other": "remove", ...}
+
+A record is a tree that its format takes apart and writes again. A field has several names, the most particular first,
+and the first that has a rule decides what becomes of it: a treatment as columns have one (`ensemble.batch.columns`).
+What no name has a rule for is `other`. `fhir.toml`, `hl7.toml` and `ccda.toml` hold the rules; in a run they are the
+columns, and the value of the third field of a record by the rule `HumanName.*` is in the column `HumanName.*[3]`.
+
+`[roster]` says which fields are known identifiers of the patient, by the columns that a roster has.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, ClassVar
+
+from phistack.features.documents import Document, patient_of
+from phistack.features.errors import CorpusError, no_such
+from phistack.features.formats.format import Format, NoteFile, Notes, Pieces, Record, Rewritten, Table, sha256
+from phistack.features.formats.found import FILE_NAMES, Found, joined, taken_apart
+from phistack.features.labels import LabelSet
+
+OTHER, KEEP, REMOVE, NOTE = "other", "keep", "remove", "redact"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value of a record.
+
+    :param names: that a rule may have, the most particular first.
+    :param text: the value; of a branch of the tree, none.
+    :param put: writes another value into the tree.
+    :param drop: takes the value out of the tree.
+    """
+
+    names: tuple[str, ...]
+    text: str = field(repr=False)
+    put: Callable[[str], None] = field(repr=False)
+    drop: Callable[[], None] = field(repr=False)
+
+
+class FieldTable(Table):
+    """The records of a file, or of the files of a folder, which come out under the same names.
+
+    :param given: rule -> treatment, in the place of those of the format.
+    :raises CorpusError: if there is no such rule.
+    :cvar declared: the tables of the format's TOML file.
+    :ivar rules: name -> treatment.
+    """
+
+    declared: ClassVar[Mapping[str, Any]]
+
+    def __init__(self, found: Found, given: Mapping[str, str] | None = None) -> None:
+        super().__init__(NoteFile(found.path, found.how))
+        self.found = found
+        by_place = {FILE_NAMES: KEEP} if found.is_folder else {}
+        self.rules = _by_name(self.declared["rules"]) | by_place
+        for name in (given or {}).keys() - self.rules:
+            raise CorpusError(no_such("rule", name, self.rules))
+        self.rules |= given or {}
+
+    @abstractmethod
+    def split(self, file: NoteFile) -> Iterator[tuple[str, bytes | None]]:
+        """The place and the bytes of each record of a file; None for what is too long."""
+
+    @abstractmethod
+    def parsed(self, text: str) -> Any:
+        """The tree of a record; :raises ValueError: if it is none, saying why without any of its text."""
+
+    def check(self, tree: Any, text: str) -> None:
+        """Refuse a record that its standard does not allow; :raises ValueError: as `parsed` does."""
+
+    def is_about(self, tree: Any) -> bool:
+        """Whether a record may hold known identifiers of its patient."""
+        return True
+
+    @abstractmethod
+    def fields(self, tree: Any) -> Iterator[Field]:
+        """All values of a record and the branches that a rule may name, in an order that `put` does not change."""
+
+    @abstractmethod
+    def spelled(self, tree: Any) -> str:
+        """The record as it is written; :raises ValueError: if it is no longer one."""
+
+    @abstractmethod
+    def named(self, tree: Any) -> tuple[str, str]:
+        """The id of a record and its patient, either empty if it does not say."""
+
+    def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
+        """Those of the rules."""
+        return list(self.rules)
+
+    def rule(self, names: Iterable[str]) -> str:
+        """The first of the names that has a rule, or `other`."""
+        return next((name for name in names if name in self.rules), OTHER)
+
+    def treated(self, tree: Any) -> dict[str, Field]:
+        """The fields that a rule leaves in the tree, by their numbered rules; the others are taken out."""
+        found: dict[str, Field] = {}
+        for each in [*self.fields(tree)]:
+            rule = self.rule(each.names)
+            if self.rules[rule] == REMOVE:
+                each.drop()
+            elif each.text:
+                found[f"{rule}[{len(found) + 1}]"] = each
+        return found
+
+    def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
+        """Each record, the files sorted by name within each folder."""
+        for name, place, content in self._contents():
+            if isinstance(content, str):
+                yield Record(place, digest=sha256(os.fsencode(place)), problem=content)
+            else:
+                yield self._record(name, place, content)
+        self.file.fraction = 1.0
+
+    def _contents(self) -> Iterator[tuple[str, str, bytes | str]]:
+        """The file, the place and the bytes of each record, or why it cannot be read."""
+        files = [*self.found.note_files()]
+        for number, (name, file) in enumerate(files):
+            try:
+                self.found.refuse_link(file)
+            except CorpusError as error:
+                yield name, name, str(error)
+                continue
+            for place, content in self.split(file):
+                self.file.fraction = (number + file.fraction) / len(files)
+                within = f"{name} {place}".strip() if self.found.is_folder else place or name
+                yield name, within, "longer than the limit" if content is None else content
+
+    def _record(self, name: str, place: str, content: bytes) -> Record:
+        digest = sha256(os.fsencode(name) + b"\0" + content)
+        try:
+            text = content.decode("utf-8")
+            if not text.strip():
+                return Record(place, raw=(name, text), digest=digest)
+            tree = self.parsed(text)
+            self.check(tree, text)
+            id, patient = self.named(tree)
+            texts = {rule: each.text for rule, each in self.treated(tree).items()}
+        except UnicodeDecodeError as error:
+            return Record(place, digest=digest, problem=f"not UTF-8 at byte {error.start} of the record")
+        except ValueError as error:
+            return Record(place, digest=digest, problem=str(error))
+        kept = {FILE_NAMES: os.path.splitext(name)[0]} if self.found.is_folder else {}
+        return Record(place, {"id": id or place, "group": patient}, {**texts, **kept}, (name, text), digest)
+
+    def encode(self, rows: Sequence[Rewritten], *, packed: bool) -> bytes:
+        """The records of each file with new values; :raises CorpusError: if one cannot be written."""
+        written = ((record.raw[0], self._written(record.raw[1], new)) for record, new in rows)
+        return joined(
+            (name, b"".join(text for _, text in of_file)) for name, of_file in groupby(written, itemgetter(0))
+        )
+
+    def _written(self, text: str, new: Mapping[str, str]) -> bytes:
+        if not text.strip():
+            return text.encode()
+        tree = self.parsed(text)
+        treated = self.treated(tree)
+        try:
+            for rule, value in new.items():
+                treated[rule].put(value)
+            return self.spelled(tree).encode()
+        except UnicodeEncodeError:
+            raise
+        except ValueError as error:
+            raise CorpusError(str(error)) from None
+
+    def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
+        """Write the file, or the files, each gzipped if its name ends in `.gz`."""
+        target.mkdir() if self.found.is_folder else target.touch(exist_ok=False)
+        for name, content in (piece for chunk in chunks for piece in taken_apart(chunk)):
+            path = target / name if self.found.is_folder else target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab") as file:
+                file.write(gzip.compress(content, compresslevel=6, mtime=0) if path.suffix == ".gz" else content)
+
+    def identifiers(self) -> Iterator[dict[str, list[str]]]:
+        """A row of a roster for each record with known identifiers of a patient, without repeats in a row."""
+        columns, last = _by_name(self.declared["roster"]), dict[str, list[str]]()
+        for _, _, content in self._contents():
+            # What cannot be read is held back, with the reason, when the run gets there.
+            with suppress(ValueError):
+                text = content.decode("utf-8") if isinstance(content, bytes) else ""
+                tree, row = self.parsed(text), dict[str, list[str]]()
+                if not self.is_about(tree):
+                    continue
+                self.check(tree, text)
+                for each in self.fields(tree):
+                    column = next((columns[name] for name in each.names if name in columns), "")
+                    if column and each.text.strip():
+                        row.setdefault("email" if "@" in each.text else column, []).append(each.text)
+                patient = self.named(tree)[1] if row else ""
+                if patient and row != last:
+                    last = row
+                    yield {"patient": [patient], **row}
+
+    def notes(self) -> Notes:
+        """The texts of each record that a rule gives to the detector, as one note."""
+        for record in self.records():
+            if record.problem:
+                yield CorpusError(f"{self.file.name}, {record.place}: {record.problem}; correct or remove it")
+            elif record.values:
+                texts = (text for rule, text in record.texts.items() if self.rules.get(rule.partition("[")[0]) == NOTE)
+                if text := "\n\n".join(texts):
+                    id, patient = record.values["id"], record.values["group"]
+                    yield Document(id, text, (), patient or patient_of(id))
+
+
+def _by_name(table: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {name: of_all for of_all, names in table.items() for name in names}
+
+
+def record_format(name: str, description: str, suffixes: tuple[str, ...], table: type[FieldTable]) -> Format:
+    """A format that is read by every command, and written by none but `deidentify`, which changes what it has read."""
+
+    def read(file: NoteFile) -> Notes:
+        return table(Found(form, file.path, file.path, file.how)).notes()
+
+    def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
+        raise CorpusError(f"only deidentify writes {name}, from records that it has read; give --to jsonl or brat")
+
+    form = Format(name, description, suffixes, read, render, single_file=True, is_utf8=True, table=table)
+    return form

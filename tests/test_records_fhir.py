@@ -1,0 +1,173 @@
+"""FHIR in batch runs: notes are redacted, fields go by their rules, links hold, and bad input has one outcome."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch.reports.shown_summary import statements
+from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats import read_corpus, write_corpus
+from tests.batch_runs import KEY, quarantine, run_over
+
+DIV = '<div xmlns="http://www.w3.org/1999/xhtml">{}</div>'
+SECRETS = ("Hill", "Ann", "4711", "1950", "Oak", "555-0123", "pat-1", "Ames")
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def note(text: str = "Patient Ann Hill (MRN M-4711) saw Dr. Ames.", kind: str = "text/plain", **more: Any) -> Any:
+    attachment = {"contentType": kind, "data": encoded(text)} | more
+    return {
+        "resourceType": "DocumentReference", "id": "d1", "status": "current", "date": "2021-03-05T10:15:00+01:00",
+        "subject": {"reference": "Patient/pat-1", "display": "Ann Hill"}, "content": [{"attachment": attachment}],
+    }  # fmt: skip
+
+
+PATIENT = {
+    "resourceType": "Patient", "id": "pat-1", "identifier": [{"system": "urn:x:Hill", "value": "M-4711"}],
+    "text": {"status": "generated", "div": DIV.format("<p>Patient <b>Ann</b> &nbsp; born 1950</p>")},
+    "name": [{"family": "Hill", "given": ["Ann"], "_family": {"extension": [{"url": "u", "valueString": "Hill"}]}}],
+    "birthDate": "1950-04-03", "gender": "female", "telecom": [{"system": "phone", "value": "555-0123"}],
+    "address": [{"line": ["1 Oak Street"], "city": "Oakham"}], "photo": [{"contentType": "image/png", "data": "AAAA"}],
+}  # fmt: skip
+OBSERVATION = {
+    "resourceType": "Observation", "id": "o1", "status": "final", "subject": {"reference": "http://x/Patient/pat-1"},
+    "code": {"coding": [{"system": "http://loinc.org", "code": "1-1"}]}, "effectiveDateTime": "1950",
+    "note": [{"text": "Quiet night, said Hill"}], "contained": [{"resourceType": "Practitioner", "id": "p"}],
+}  # fmt: skip
+
+
+def run(folder: Path, *lines: Any, policy: str = "tag", **more: Any) -> RunSettings:
+    source = folder / "in.ndjson"
+    source.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return run_over(source, Columns(), policy, **({"key": KEY, "form": "fhir", "target": folder / "out.ndjson"} | more))
+
+
+def written(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_bulk_export_comes_out_as_valid_resources_whose_links_still_hold(tmp_path: Path) -> None:
+    from fhir.resources.R4B import get_fhir_model_class
+
+    source, target = tmp_path / "export", tmp_path / "out"
+    source.mkdir()
+    for resource in (PATIENT, note(), OBSERVATION):
+        kept = json.dumps({**resource, "extension": [{"url": "http://x/y", "valueDecimal": 1}]})
+        (source / f"{resource['resourceType']}.ndjson").write_text(kept.replace('Decimal": 1', 'Decimal": 1.10') + "\n")
+    done = run_over(source, Columns(), "tag", KEY, form="fhir", target=target)
+    summary = deidentify(done)
+    files = {path.stem: path.read_text() for path in target.iterdir()}
+    patient, document, observation = (
+        json.loads(files[name]) for name in ("Patient", "DocumentReference", "Observation")
+    )
+    for name, text in files.items():
+        get_fhir_model_class(name).model_validate_json(text)
+        assert not [secret for secret in SECRETS if secret in text]
+        assert '"valueDecimal":1.10' in text, "numbers keep their digits"
+    text = base64.b64decode(document["content"][0]["attachment"]["data"]).decode()
+    assert text == "Patient [PATIENT] (MRN [MEDICALRECORD]) saw Dr. [DOCTOR].", "the number is known from the Patient"
+    assert observation["note"] == [{"text": "Quiet night, said [PATIENT]"}], "the name too"
+    assert patient["text"]["div"] == DIV.format("<p>Patient <b>[PATIENT]</b> &nbsp; born [DATE]</p>")
+    links = {of["subject"]["reference"] for of in (document, observation)}
+    assert links == {f"Patient/{patient['id']}"} and len(patient["id"]) == 16
+    assert patient["_birthDate"]["extension"][0]["valueString"] == "[DATE]" and patient["gender"] == "female"
+    assert "photo" not in patient and "_family" not in patient["name"][0]
+    assert summary.quarantined == 0 and not audit_run(target).problems
+    shown = " ".join(statements(summary, target))
+    assert "fields kept as they are: bool" in shown and "fields removed: other, Element.id" in shown
+
+
+def test_dates_stay_dates_where_the_policy_writes_some(tmp_path: Path) -> None:
+    done = run(tmp_path, PATIENT, note(), policy="surrogate")
+    deidentify(done)
+    patient, document = written(done.target)
+    assert patient["birthDate"] != "1950-04-03" and len(patient["birthDate"]) == 10
+    assert document["date"].endswith("T10:15:00+01:00") and document["date"][:10] != "2021-03-05"
+    assert (
+        f"Patient {patient['name'][0]['given'][0]} {patient['name'][0]['family']} (MRN"
+        in base64.b64decode(document["content"][0]["attachment"]["data"]).decode()
+    )
+
+
+def nested(text: str) -> Any:
+    return {**PATIENT, "text": {"status": "generated", "div": text}}
+
+
+BAD = {
+    "cut": (json.dumps(note())[:-40], "not valid JSON"),
+    "base64": (note(data="U2V*"), "not valid FHIR R4B at DocumentReference.content.attachment.data"),
+    "latin": (note(data=base64.b64encode("Señor".encode("cp1252")).decode()), "an attachment is not utf-8 at byte 2"),
+    "pdf": (note(kind="application/pdf"), "an attachment is application/pdf, of which no text can be had"),
+    "odd": (note(kind="Ann Hill"), "an attachment is of an unknown type, of which"),
+    "address": (note(data=None, url="http://x/Hill"), "an attachment is given by its address only"),
+    "resource": ({"resourceType": "Hill", "id": "1"}, "not a resource of a type that FHIR R4B has"),
+    "element": ({**PATIENT, "Hill": 1}, "not valid FHIR R4B at Patient"),
+    "date": ({**PATIENT, "birthDate": "Hill"}, "not valid FHIR R4B at Patient.birthDate"),
+    "bundle": ({"resourceType": "Bundle", "type": "collection"}, "a Bundle, not one resource a line"),
+    "twice": ('{"resourceType": "Patient", "id": "1", "id": "Hill"}', "an object with one name twice"),
+    "array": ("[]", "not a resource of a type"),
+    "type": ({"resourceType": "HumanName", "family": "Hill"}, "not a resource of a type"),
+    "unclosed": (nested(DIV.format("<p>Hill")), "a narrative is not well-formed"),
+    "bomb": (nested('<!DOCTYPE div [<!ENTITY a "Hill">]>' + DIV.format("&a;")), "a narrative is no div"),
+    "crossing": (nested(DIV.format("Patient <b>Ann</b> Hill")), "the format of the output cannot hold"),
+}
+
+
+def test_what_is_wrong_with_a_resource_holds_back_that_one_alone_and_shows_no_text(tmp_path: Path) -> None:
+    done = run(tmp_path, note(), *(line for line, _ in BAD.values()), PATIENT)
+    summary = deidentify(done)
+    assert summary.notes == len(BAD) + 2 and len(written(done.target)) == 2
+    reasons = [held["reason"] for held in quarantine(done)]
+    for (_, expected), reason in zip(BAD.values(), reasons, strict=True):
+        assert expected in reason and "Hill" not in reason
+    assert not audit_run(done.target).problems
+
+
+@pytest.mark.parametrize("text", ["", DIV.format(""), '<div xmlns="http://www.w3.org/1999/xhtml"/>', DIV.format(" ")])
+def test_an_empty_narrative_is_no_reason_to_hold_back(tmp_path: Path, text: str) -> None:
+    done = run(tmp_path, nested(text))
+    assert deidentify(done).quarantined == 0 and len(written(done.target)) == 1
+
+
+def test_notes_of_other_forms_are_read(tmp_path: Path) -> None:
+    html = note("<p>Dr. Ames</p>", "text/html; charset=UTF-8")
+    latin = note(kind="text/plain; charset=iso-8859-1", data=base64.b64encode(b"Dr. Am\xe9s").decode())
+    binary = {"resourceType": "Binary", "id": "b1", "contentType": "text/plain", "data": encoded("Dr. Ames")}
+    linked = note(data=None, url="http://x/Binary/b1")
+    done = run(tmp_path, html, latin, binary, linked)
+    assert deidentify(done).quarantined == 0
+    first, second, third, fourth = written(done.target)
+    texts = [base64.b64decode(of["content"][0]["attachment"]["data"]).decode() for of in (first, second)]
+    assert texts == ["<p>Dr. [DOCTOR]</p>", "Dr. [DOCTOR]"] and base64.b64decode(third["data"]) == b"Dr. [DOCTOR]"
+    assert fourth["content"][0]["attachment"]["url"] == f"Binary/{third['id']}"
+
+
+def test_rules_can_be_changed_by_name_and_codes_need_a_key(tmp_path: Path) -> None:
+    done = run(tmp_path, OBSERVATION)
+    with pytest.raises(SettingsError, match=r"the ids of fhir that link records become codes .* give --key-file"):
+        deidentify(run(tmp_path, OBSERVATION, key=None))
+    with pytest.raises(CorpusError, match=r"there is no rule named Markdwn \(did you mean Markdown\?\)"):
+        deidentify(run_over(done.source, Columns(others={"Markdwn": "keep"}), key=KEY, form="fhir"))
+    kept = run_over(done.source, Columns(others={"Markdown": "remove"}), key=KEY, form="fhir")
+    deidentify(kept)
+    assert "note" not in written(kept.target)[0]
+
+
+def test_processes_and_packing_change_nothing_and_every_command_reads_the_notes(tmp_path: Path) -> None:
+    whole = run(tmp_path, note(), PATIENT)
+    packed = run(tmp_path, note(), PATIENT, target=tmp_path / "again.ndjson.gz", jobs=2)
+    deidentify(whole)
+    deidentify(packed)
+    assert gzip.decompress(packed.target.read_bytes()) == whole.target.read_bytes()
+    corpus = read_corpus(whole.source, format="fhir")
+    assert corpus.documents[0].text.startswith("Patient Ann Hill") and corpus.documents[0].group == "pat-1"
+    with pytest.raises(CorpusError, match="only deidentify writes fhir"):
+        write_corpus(corpus, tmp_path / "x", format="fhir")
