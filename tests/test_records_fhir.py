@@ -32,7 +32,7 @@ def note(text: str = "Patient Ann Hill (MRN M-4711) saw Dr. Ames.", kind: str = 
 
 PATIENT = {
     "resourceType": "Patient", "id": "pat-1", "identifier": [{"system": "urn:x:Hill", "value": "M-4711"}],
-    "text": {"status": "generated", "div": DIV.format("<p>Patient <b>Ann</b> &nbsp; born 1950</p>")},
+    "text": {"status": "generated", "div": DIV.format("<p>Patient <b>Ann</b> &eacute; born 1950</p>")},
     "name": [{"family": "Hill", "given": ["Ann"], "_family": {"extension": [{"url": "u", "valueString": "Hill"}]}}],
     "birthDate": "1950-04-03", "gender": "female", "telecom": [{"system": "phone", "value": "555-0123"}],
     "address": [{"line": ["1 Oak Street"], "city": "Oakham"}], "photo": [{"contentType": "image/png", "data": "AAAA"}],
@@ -75,7 +75,7 @@ def test_a_bulk_export_comes_out_as_valid_resources_whose_links_still_hold(tmp_p
     text = base64.b64decode(document["content"][0]["attachment"]["data"]).decode()
     assert text == "Patient [PATIENT] (MRN [MEDICALRECORD]) saw Dr. [DOCTOR].", "the number is known from the Patient"
     assert observation["note"] == [{"text": "Quiet night, said [PATIENT]"}], "the name too"
-    assert patient["text"]["div"] == DIV.format("<p>Patient <b>[PATIENT]</b> &nbsp; born [DATE]</p>")
+    assert patient["text"]["div"] == DIV.format("<p>Patient <b>[PATIENT]</b> é born [DATE]</p>")
     links = {of["subject"]["reference"] for of in (document, observation)}
     assert links == {f"Patient/{patient['id']}"} and len(patient["id"]) == 16
     assert patient["_birthDate"]["extension"][0]["valueString"] == "[DATE]" and patient["gender"] == "female"
@@ -97,6 +97,12 @@ def test_dates_stay_dates_where_the_policy_writes_some(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("policy", ["remove", "mask", "safe-harbor"])
+def test_every_policy_comes_through(tmp_path: Path, policy: str) -> None:
+    done = run(tmp_path, PATIENT, note(), OBSERVATION, nested(DIV.format("<i>Ann</i> <b>HILL </b>")), policy=policy)
+    assert deidentify(done).quarantined == 0 and "Hill" not in done.target.read_text()
+
+
 def nested(text: str) -> Any:
     return {**PATIENT, "text": {"status": "generated", "div": text}}
 
@@ -115,9 +121,9 @@ BAD = {
     "twice": ('{"resourceType": "Patient", "id": "1", "id": "Hill"}', "an object with one name twice"),
     "array": ("[]", "not a resource of a type"),
     "type": ({"resourceType": "HumanName", "family": "Hill"}, "not a resource of a type"),
-    "unclosed": (nested(DIV.format("<p>Hill")), "a narrative is not well-formed"),
-    "bomb": (nested('<!DOCTYPE div [<!ENTITY a "Hill">]>' + DIV.format("&a;")), "a narrative is no div"),
-    "crossing": (nested(DIV.format("Patient <b>Ann</b> Hill")), "the format of the output cannot hold"),
+    "unclosed": (nested(DIV.format("<p>Hill")), "a narrative is no well-formed div"),
+    "bomb": (nested('<!DOCTYPE div [<!ENTITY a "Hill">]>' + DIV.format("&a;")), "a narrative is no well-formed div"),
+    "crossing": (nested(DIV.format("<p>Patient Ann</p><p>Hill.</p><p>Dr. Ames</p>")), "the format of the output"),
 }
 
 

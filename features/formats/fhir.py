@@ -23,14 +23,17 @@ import re
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from html import unescape
 from types import NoneType
 from typing import Any
 
 from lxml import etree
 
-from phistack.features.errors import need
+from phistack.features.errors import CorpusError, need
 from phistack.features.formats.fields import OTHER, REMOVE, Field, FieldTable, record_format
 from phistack.features.formats.format import NoteFile
+from phistack.features.formats.narrative import EMPTY, Narrative
+from phistack.features.formats.xml import parsed
 from phistack.features.registry import packaged_table
 
 _TABLE = packaged_table("phistack.features.formats", "fhir.toml")
@@ -42,9 +45,7 @@ _DAY = r"\d{4}(-\d\d(-\d\d)?)?"
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
 _FORMS = {"Date": _DAY, "DateTime": f"{_DAY}|{_TIME}", "Instant": _TIME, "Decimal": _NUMBER}
-_ENTITY = re.compile(r"&#?\w+;")
-_DIV = re.compile(r"\s*<div\b[^<>]*?(?:/>|>(.*)</div>)\s*", re.DOTALL)
-_DIV_OF = '<div xmlns="http://www.w3.org/1999/xhtml">{}</div>'
+_ENTITY = re.compile("&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
 _CHARSET = re.compile(r"""charset\s*=\s*"?([\w.:-]+)""", re.IGNORECASE)
 _UNKNOWN = "not a resource of a type that FHIR R4B has"
 _DROPPED = object()
@@ -146,7 +147,7 @@ class FhirTable(FieldTable):
                     yield from self._walk(branch, inner or kind.removesuffix("Type"), inner or f"{path}.{key}")
             elif branches or (isinstance(value, list) and kind in _FORMS):
                 # A day in a list has no place for what is no day.
-                yield Field((*names, OTHER) if branches else (OTHER,), "", _unused, partial(_drop, tree, key))
+                yield Field((*names, OTHER) if branches else (OTHER,), None, _unused, partial(_drop, tree, key))
             else:
                 for holder, at in (
                     [(value, at) for at in range(len(value))] if isinstance(value, list) else [(tree, key)]
@@ -168,7 +169,7 @@ def _leaf(tree: dict[str, Any], element: str, names: tuple[str, ...], holder: An
         if kind in _FORMS and not re.fullmatch(_FORMS[kind], written):
             del holder[at]
             extensions = holder.setdefault(f"_{at}", {}).setdefault("extension", [])
-            extensions.insert(0, {"url": _RENDERED, "valueString": new})
+            extensions.insert(0, {"url": _RENDERED, "valueString": new or EMPTY})
         else:
             holder[at] = _Number(written) if isinstance(value, _Number) else written
 
@@ -183,10 +184,10 @@ def _unused(new: str) -> None:
     """Of a branch, which has no text."""
 
 
-def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[str, Callable[[str], str]]:
+def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[str | None, Callable[[str], str]]:
     """The text of a value, and how another text is spelled in its place."""
-    if value is None or isinstance(value, bool):
-        return "", str
+    if value in (None, "") or isinstance(value, bool):
+        return None, str
     if element in ("Attachment.data", "Binary.data"):
         charset = _charset(tree.get("contentType"))
         try:
@@ -197,7 +198,14 @@ def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[s
             raise ValueError("the base64 of an attachment is damaged") from None
         return text, lambda new: base64.b64encode(new.encode(charset)).decode()
     if kind == "Xhtml":
-        return _inner(value), lambda new: _checked(_DIV_OF.format(new))
+        div = _div(value)
+        narrative = Narrative(div)
+
+        def put(new: str) -> str:
+            narrative.put(new)
+            return etree.tostring(div, encoding="unicode")
+
+        return narrative.text, put
     if element in ("Reference.reference", "Attachment.url"):
         match = _REFERENCE.fullmatch(value)
         if element == "Attachment.url" and not tree.get("data") and not (match and match["type"] == "Binary"):
@@ -206,7 +214,7 @@ def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[s
         return match["id"] if match else value, lambda new: before + new
     if kind in ("DateTime", "Instant"):
         return value[:10], lambda new: new + value[10:] if len(new) == len("2021-03-05") else new
-    return str(value), str
+    return str(value).replace(EMPTY, ""), lambda new: new or EMPTY
 
 
 def _charset(given: Any) -> str:
@@ -222,21 +230,12 @@ def _charset(given: Any) -> str:
         raise ValueError("an attachment is in an unknown encoding") from None
 
 
-def _inner(div: str) -> str:
-    """What is in the `div` of a narrative."""
-    match = _DIV.fullmatch(_checked(div)) if div.strip() else None
-    return (match[1] or "") if match else ""
-
-
-def _checked(div: str) -> str:
-    """A `div`; :raises ValueError: if it is not well-formed, with or without entities of HTML."""
+def _div(text: str) -> etree._Element:
+    """The element of a narrative; :raises ValueError: if it is none."""
     try:
-        etree.fromstring(_ENTITY.sub(" ", div), etree.XMLParser(resolve_entities=False, no_network=True))
-    except etree.XMLSyntaxError:
-        raise ValueError("a narrative is not well-formed") from None
-    if not _DIV.fullmatch(div):
-        raise ValueError("a narrative is no div")
-    return div
+        return parsed("{http://www.w3.org/1999/xhtml}div", "a narrative", _ENTITY.sub(lambda m: unescape(m[0]), text))
+    except CorpusError:
+        raise ValueError("a narrative is no well-formed div of XHTML") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

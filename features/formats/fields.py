@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +31,8 @@ from phistack.features.formats.format import Format, NoteFile, Notes, Pieces, Re
 from phistack.features.formats.found import FILE_NAMES, Found, joined, taken_apart
 from phistack.features.labels import LabelSet
 
-OTHER, KEEP, REMOVE, NOTE = "other", "keep", "remove", "redact"
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+OTHER, KEEP, REMOVE = "other", "keep", "remove"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,13 @@ class Field:
     """A value of a record.
 
     :param names: that a rule may have, the most particular first.
-    :param text: the value; of a branch of the tree, none.
+    :param text: the value; None for a branch of the tree, and for what is neither text nor number.
     :param put: writes another value into the tree.
     :param drop: takes the value out of the tree.
     """
 
     names: tuple[str, ...]
-    text: str = field(repr=False)
+    text: str | None = field(repr=False)
     put: Callable[[str], None] = field(repr=False)
     drop: Callable[[], None] = field(repr=False)
 
@@ -62,7 +64,7 @@ class FieldTable(Table):
 
     def __init__(self, found: Found, given: Mapping[str, str] | None = None) -> None:
         super().__init__(NoteFile(found.path, found.how))
-        self.found = found
+        self.found, self.encoding = found, "UTF-8" if found.format.is_utf8 else found.how.encoding
         by_place = {FILE_NAMES: KEEP} if found.is_folder else {}
         self.rules = _by_name(self.declared["rules"]) | by_place
         for name in (given or {}).keys() - self.rules:
@@ -111,7 +113,7 @@ class FieldTable(Table):
             rule = self.rule(each.names)
             if self.rules[rule] == REMOVE:
                 each.drop()
-            elif each.text:
+            elif each.text is not None:
                 found[f"{rule}[{len(found) + 1}]"] = each
         return found
 
@@ -141,15 +143,15 @@ class FieldTable(Table):
     def _record(self, name: str, place: str, content: bytes) -> Record:
         digest = sha256(os.fsencode(name) + b"\0" + content)
         try:
-            text = content.decode("utf-8")
+            text = content.decode(self.encoding)
             if not text.strip():
                 return Record(place, raw=(name, text), digest=digest)
             tree = self.parsed(text)
             self.check(tree, text)
             id, patient = self.named(tree)
-            texts = {rule: each.text for rule, each in self.treated(tree).items()}
+            texts = {rule: each.text or "" for rule, each in self.treated(tree).items()}
         except UnicodeDecodeError as error:
-            return Record(place, digest=digest, problem=f"not UTF-8 at byte {error.start} of the record")
+            return Record(place, digest=digest, problem=f"not {self.encoding} at byte {error.start} of the record")
         except ValueError as error:
             return Record(place, digest=digest, problem=str(error))
         kept = {FILE_NAMES: os.path.splitext(name)[0]} if self.found.is_folder else {}
@@ -164,13 +166,17 @@ class FieldTable(Table):
 
     def _written(self, text: str, new: Mapping[str, str]) -> bytes:
         if not text.strip():
-            return text.encode()
-        tree = self.parsed(text)
-        treated = self.treated(tree)
+            return text.encode(self.encoding)
         try:
+            tree = self.parsed(text)
+            treated = self.treated(tree)
             for rule, value in new.items():
                 treated[rule].put(value)
-            return self.spelled(tree).encode()
+            written = self.spelled(tree)
+            again = self.treated(self.parsed(written)).items()
+            if [*new.values()] != [each.text for rule, each in again if self.rules[rule.rpartition("[")[0]] != KEEP]:
+                raise ValueError("the new values cannot be read again as they are")
+            return written.encode(self.encoding)
         except UnicodeEncodeError:
             raise
         except ValueError as error:
@@ -191,14 +197,14 @@ class FieldTable(Table):
         for _, _, content in self._contents():
             # What cannot be read is held back, with the reason, when the run gets there.
             with suppress(ValueError):
-                text = content.decode("utf-8") if isinstance(content, bytes) else ""
+                text = content.decode(self.encoding) if isinstance(content, bytes) else ""
                 tree, row = self.parsed(text), dict[str, list[str]]()
                 if not self.is_about(tree):
                     continue
                 self.check(tree, text)
                 for each in self.fields(tree):
                     column = next((columns[name] for name in each.names if name in columns), "")
-                    if column and each.text.strip():
+                    if column and each.text and each.text.strip():
                         row.setdefault("email" if "@" in each.text else column, []).append(each.text)
                 patient = self.named(tree)[1] if row else ""
                 if patient and row != last:
@@ -206,22 +212,36 @@ class FieldTable(Table):
                     yield {"patient": [patient], **row}
 
     def notes(self) -> Notes:
-        """The texts of each record that a rule gives to the detector, as one note."""
+        """The notes of each record as one."""
         for record in self.records():
             if record.problem:
                 yield CorpusError(f"{self.file.name}, {record.place}: {record.problem}; correct or remove it")
             elif record.values:
-                texts = (text for rule, text in record.texts.items() if self.rules.get(rule.partition("[")[0]) == NOTE)
-                if text := "\n\n".join(texts):
+                texts = (
+                    text for rule, text in record.texts.items() if rule.partition("[")[0] in self.declared["notes"]
+                )
+                if text := "\n\n".join(filter(None, texts)):
                     id, patient = record.values["id"], record.values["group"]
                     yield Document(id, text, (), patient or patient_of(id))
+
+
+def of_day(value: str) -> tuple[str, Callable[[str], str]]:
+    """`1950-04-03` for `195004031230`, and how another such day is written in its place, with the time of day."""
+    match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)(\S*)", value)
+    if not match:
+        return value, str
+    return "-".join(
+        match.group(1, 2, 3)
+    ), lambda new: f"{new.replace('-', '')}{match[4]}" if _DAY.fullmatch(new) else new
 
 
 def _by_name(table: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: of_all for of_all, names in table.items() for name in names}
 
 
-def record_format(name: str, description: str, suffixes: tuple[str, ...], table: type[FieldTable]) -> Format:
+def record_format(
+    name: str, description: str, suffixes: tuple[str, ...], table: type[FieldTable], *, is_utf8: bool = True
+) -> Format:
     """A format that is read by every command, and written by none but `deidentify`, which changes what it has read."""
 
     def read(file: NoteFile) -> Notes:
@@ -230,5 +250,5 @@ def record_format(name: str, description: str, suffixes: tuple[str, ...], table:
     def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
         raise CorpusError(f"only deidentify writes {name}, from records that it has read; give --to jsonl or brat")
 
-    form = Format(name, description, suffixes, read, render, single_file=True, is_utf8=True, table=table)
+    form = Format(name, description, suffixes, read, render, single_file=True, is_utf8=is_utf8, table=table)
     return form

@@ -38,7 +38,7 @@ FOREIGN: dict[str, str] = {
     ".docx": "a Word document; --from docx reads these",
     ".pdf": "a PDF; --from pdf reads these",
     ".rtf": "an RTF document; --from rtf reads these",
-    ".hl7": "a file of HL7 messages; extract the text of each note into a .txt file",
+    ".hl7": "a file of HL7 messages; name the format with --from hl7",
 }
 """Endings of files that hold notes and no reader opens, or none unless asked -> what such a file is, and what to do."""
 

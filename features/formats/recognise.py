@@ -31,6 +31,7 @@ from phistack.features.formats.docx import DOCX
 from phistack.features.formats.fhir import FHIR
 from phistack.features.formats.format import Format, NoteFile, Reading
 from phistack.features.formats.found import FOREIGN, Found, entries
+from phistack.features.formats.hl7 import HL7
 from phistack.features.formats.inception import INCEPTION
 from phistack.features.formats.jsonl import JSONL
 from phistack.features.formats.label_studio import LABEL_STUDIO
@@ -48,7 +49,7 @@ FORMATS: dict[str, Format] = {
 }
 DOCUMENTS: dict[str, Format] = {format.name: format for format in (DOCX, PDF, RTF)}
 """The formats that are read only. Files of these beside notes of another format are about the notes."""
-RECORDS: dict[str, Format] = {format.name: format for format in (FHIR,)}
+RECORDS: dict[str, Format] = {format.name: format for format in (FHIR, HL7)}
 """Formats of records with notes in them, which a user names: they look like others."""
 
 # Files of these beside notes of another format are about the notes, if there are such notes.
