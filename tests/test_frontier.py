@@ -16,9 +16,9 @@ from phistack.ensemble.engine import Engine
 from phistack.ensemble.experiments.frontier import measure_frontier, on_frontier
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.experiments.speed import Run, measure_speed
-from phistack.ensemble.tasks.training import by_score, train_bundle
+from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import train
+from phistack.ensemble.training.trainer import by_score, train
 from phistack.features.documents import Corpus
 from phistack.features.errors import BundleError, EvaluationError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus

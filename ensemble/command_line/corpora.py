@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,11 +11,11 @@ from typing import Annotated
 
 from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import CorpusOptions, ReadingOptions
-from phistack.ensemble.command_line.options import FORMATS, FORMATS_OF_SPANS, STYLES, one_of, option
+from phistack.ensemble.command_line.options import FORMATS, FORMATS_OF_SPANS, STYLES, argument, one_of, option
 from phistack.ensemble.command_line.output import n_spans, say, say_remarks, say_where, warn
 from phistack.ensemble.tasks.splits import PATIENT, UNITS, USUAL
 from phistack.ensemble.tools.progress import stage
-from phistack.features.errors import SettingsError
+from phistack.features.errors import SettingsError, no_such
 
 
 def synthesize(
@@ -242,6 +243,42 @@ def vectors(
     write_vectors(out, learned, n_clusters=clusters, brown=corpus.documents if brown else ())
     say(f"vectors of {len(learned.words)} words are in {out}/vectors.txt, their clusters in {out}/clusters.txt")
     say("both hold words of the notes, also names: protect them as you protect the notes")
+
+
+def tagger(
+    corpus: options.CorpusArgument,
+    out: Annotated[Path, argument("OUT", "The .json file to make.")],
+    *,
+    language: Annotated[str, option("ISO 639-1 code of the text; notes of others are refused.")] = "",
+    reading: ReadingOptions,
+) -> None:
+    """Learn a tagger for `pos` or `ner` under [features].
+
+    CORPUS is tagged text, a file *.tsv (a word, a tab and its tag in each line, an empty line after each sentence), or
+    annotated notes, whose labels become the tags.
+    """
+    from phistack.ensemble.training.tagging import learn_tagger, read_tagged_text, share_right, tagged_sentences
+    from phistack.features.columns.trained_tagger import SUFFIX
+    from phistack.features.columns.word_columns import LANGUAGES
+    from phistack.features.formats.corpora import input_path
+    from phistack.features.writing import refuse_taken, write_new
+
+    refuse_taken(out)
+    if out.suffix != SUFFIX:
+        raise SettingsError(f"a tagger is a {SUFFIX} file, so that settings know it; name it {out.stem}{SUFFIX}")
+    if corpus.suffix == ".tsv":
+        sentences = read_tagged_text(corpus)
+    else:
+        sentences = tagged_sentences(reading.reader.read(input_path(corpus), accept_unknown_labels=True).documents)
+    if language and language not in LANGUAGES:
+        raise SettingsError(no_such("language", language, LANGUAGES))
+    with stage("learning a tagger"):
+        n_last = -(-len(sentences) // 10)
+        shown = share_right(learn_tagger(sentences[:-n_last], language), sentences[-n_last:])
+        learned = learn_tagger(sentences, language)
+    write_new(out, json.dumps(learned.to_dict(), ensure_ascii=False))
+    say(f"a tagger of {len(learned.tags)} tags is in {out}; on the last tenth, which was held out, {shown}")
+    say("it holds words of its text; an engine that reads it keeps it whole")
 
 
 def language_model(

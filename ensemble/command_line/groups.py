@@ -183,7 +183,9 @@ _SETTINGS = option(
 class TrainingOptions:
     """How corpora are read and engines are trained on them; options go before file, preset and defaults."""
 
-    preset: Annotated[str, option(f"The settings of a published system: {one_of(PRESETS)}.", names=PRESETS)] = ""
+    preset: Annotated[
+        str, option(f"Settings by name, of a published system or `record`: {one_of(PRESETS)}.", names=PRESETS)
+    ] = ""
     config: Annotated[Path | None, _SETTINGS] = None
     submodels: Annotated[
         str, option(f"Names separated by commas: {', '.join(SUBMODELS)}.", names=SUBMODELS, after=",")

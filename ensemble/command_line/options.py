@@ -28,7 +28,7 @@ def _tables(folder: str, *but: str) -> tuple[str, ...]:
 
 
 POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies").names
-PRESETS = FileRegistry("presets", "preset", ".toml").names
+PRESETS = FileRegistry("presets", "preset", ".toml", "phistack.ensemble.training:presets").names
 SPACES = FileRegistry("search-spaces", "search space", ".toml").names
 STYLES = FileRegistry("placeholders", "style of placeholders", ".toml", "phistack.ensemble.tasks:styles").names
 LABEL_SETS = _tables("features/label_sets", "mappings")

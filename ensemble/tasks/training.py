@@ -28,7 +28,7 @@ from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.ensemble.training.fit_tasks import fingerprints
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import Training, train
+from phistack.ensemble.training.trainer import Training, by_score, train
 from phistack.features.discretion import Discretion
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError
@@ -214,12 +214,6 @@ def best_within(budget: float, training: Training, documents: Sequence[Document]
         f"no set of submodels annotates {budget:g} notes a second on one core of this machine, so nothing was written; "
         f"the fastest, {subset_name(fastest)}, annotates {measured[fastest]:.0f}"
     )
-
-
-def by_score(engine: Engine) -> list[tuple[Subset, float]]:
-    """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
-    scores = [(subset, max(stacker.figures_.values())) for subset, stacker in engine.stackers.items()]
-    return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))
 
 
 def _of_cascade(cascade: Cascade | None) -> dict[str, Any]:

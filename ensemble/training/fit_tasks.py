@@ -158,7 +158,7 @@ class FitTask:
             space.discretion_.digest if space.discretion_ else "",
             self.begins_with,
             new_submodel(self.name, self.settings).content(),
-            *digests_of_files(self.settings),
+            *digests_of_files({**self.settings, **space.settings.taggers}),
         )
 
     def run(self) -> list[NoteProposals] | SavedFiles:

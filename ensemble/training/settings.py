@@ -35,6 +35,7 @@ import tomli_w
 from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
 from phistack.ensemble.stacking.stacker import StackerSettings
 from phistack.features.columns.settings import FeatureSettings
+from phistack.features.columns.trained_tagger import SUFFIX
 from phistack.features.documents import Corpus
 from phistack.features.errors import SettingsError, did_you_mean
 from phistack.features.files import file_named, read_toml
@@ -45,8 +46,8 @@ from phistack.features.saved_files import same_type
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
-PRESETS = FileRegistry("presets", "preset", ".toml")
-"""Settings by name, from installed packages; those of published systems are in `ensemble.papers`."""
+PRESETS = FileRegistry("presets", "preset", ".toml", "phistack.ensemble.training:presets")
+"""Settings by name: ours, and those of installed packages, as those of published systems in `ensemble.papers`."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
@@ -73,6 +74,7 @@ class EngineSettings:
         `features.discretion`. 0 keeps everything.
     :param cascade: whether the engine may let costly submodels read only lines in doubt; see
         `ensemble.stacking.cascade`.
+    :param best_subset: whether to keep only the submodels whose stack has the best strict F1 out of fold.
     """
 
     features: FeatureSettings = field(default_factory=FeatureSettings)
@@ -83,6 +85,7 @@ class EngineSettings:
     cascade: bool = True
     group_by: str = ""
     private: int = 0
+    best_subset: bool = False
 
     def __post_init__(self) -> None:
         if self.group_by:
@@ -101,7 +104,7 @@ class EngineSettings:
 
     @classmethod
     def chosen(cls, preset: str = "", path: Path | None = None, *, language: str = "en") -> EngineSettings:
-        """The settings of a preset, the name of a published system, overridden by those of a file.
+        """The settings of a preset, overridden by those of a file.
 
         :param language: if neither names one.
         :raises SettingsError: for a name without a preset, or naming the file and what is wrong in it.
@@ -124,7 +127,7 @@ class EngineSettings:
 
     @classmethod
     def preset(cls, name: str) -> EngineSettings:
-        """The settings of a published system, by its name; :raises SettingsError: for a name without a file."""
+        """The settings of a preset, by its name; :raises SettingsError: for a name without a file."""
         return cls.from_dict(_preset(name))
 
     @classmethod
@@ -142,6 +145,9 @@ class EngineSettings:
 
     def check(self) -> None:
         """Check the settings of all submodels; :raises SettingsError: if one of them cannot be trained."""
+        for column, tagger in self.features.taggers.items() if self.private else ():
+            if tagger.endswith(SUFFIX):
+                raise SettingsError(f"the tagger of {column} may hold words of patients; do without it, or private")
         for name, given in self.submodels.items():
             model = new_submodel(name, given)
             model.check(self.features)

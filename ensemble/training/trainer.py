@@ -28,7 +28,7 @@ from phistack.ensemble.stacking.folds import check_phi, labels_in_one_part, trai
 from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.repeats.word_counts import seen_words
 from phistack.ensemble.stacking.stacker import Stacker
-from phistack.ensemble.stacking.subsets import fit_subset_stackers
+from phistack.ensemble.stacking.subsets import Subset, fit_subset_stackers
 from phistack.ensemble.tools.clock import Spent, Stopwatch
 from phistack.ensemble.tools.progress import stage
 from phistack.ensemble.training.fit_runs import FITS, Proposals, run_fits
@@ -113,15 +113,25 @@ def train(
         seconds["stacker", "all"] = watch.spent()
         smaller = fit_subset_stackers(stacker, tables, out_of_fold, seed=settings.seed, weight=_SUBSETS)
         seconds["stacker", "subsets"] = watch.spent()
+        texts, read = map(_without_phi, corpus.documents), settings.features
+        gate = LanguageGate.fit(texts, read.language, html=read.html, is_known=seen_words(stacker.counts))
+        engine = Engine(corpus.label_set, space, models, stacker, smaller, gate)
+        if settings.best_subset:
+            engine = engine.only(by_score(engine)[0][0])
+            left_out = [name for name in out_of_fold if name not in engine.names]
+            _LOG.info("best subset: left out, as they do not help: %s", ", ".join(left_out) or "none")
         with stage("cascade", weight=_CASCADE):
-            stackers = {**smaller, tuple(out_of_fold): stacker}
-            waiting = [model.name for model in models if model.costly and settings.cascade]
-            cascade = Cascade.fit(tables, fitted.proposed, stackers, waiting=waiting)
+            waiting = [model.name for model in engine.submodels if model.costly and settings.cascade]
+            proposed = {name: fitted.proposed[name] for name in engine.names}
+            engine.cascade = Cascade.fit(tables, proposed, engine.stackers, waiting=waiting)
         seconds["stacker", "cascade"] = watch.spent()
-    texts, read = map(_without_phi, corpus.documents), settings.features
-    gate = LanguageGate.fit(texts, read.language, html=read.html, is_known=seen_words(stacker.counts))
-    engine = Engine(corpus.label_set, space, models, stacker, smaller, gate, cascade)
-    return Training(engine, saved, out_of_fold, seconds, warnings)
+    return Training(engine, saved, {name: out_of_fold[name] for name in engine.names}, seconds, warnings)
+
+
+def by_score(engine: Engine) -> list[tuple[Subset, float]]:
+    """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
+    scores = [(subset, max(stacker.figures_.values(), default=0.0)) for subset, stacker in engine.stackers.items()]
+    return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))
 
 
 def out_of_fold_corpora(training: Training, corpus: Corpus) -> dict[str, Corpus]:

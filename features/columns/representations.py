@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -50,9 +51,13 @@ VECTOR_CLUSTER = "vector_cluster"
 INSTALLED_CLUSTERS = "installed"
 """The setting for the clusters of the language in the package spacy-lookups-data."""
 
+IF_INSTALLED = "if installed"
+"""The setting for the same where they are installed, and otherwise none."""
+
 MOST_FREQUENT = 100_000
 """How many words of these are kept unless the settings say."""
 
+_LOG = logging.getLogger("phistack")
 _PACKAGE = "spacy_lookups_data"
 _IN_PACKAGE = "_lexeme_cluster.json.gz"
 _SEED = 0
@@ -235,9 +240,7 @@ def installed_clusters(language: str, n_words: int) -> dict[str, str]:
     :raises SettingsError: if it has no clusters of the language, or they cannot be read.
     """
     need(_PACKAGE, "word-clusters", f'clusters = "{INSTALLED_CLUSTERS}"')
-    homes = getattr(find_spec(_PACKAGE), "submodule_search_locations", ())
-    found = (path for home in homes for path in Path(home, "data").glob(f"*{_IN_PACKAGE}"))
-    paths = {path.name.removesuffix(_IN_PACKAGE): path for path in found}
+    paths = _cluster_files()
     if language not in paths:
         raise SettingsError(
             f"{_PACKAGE} has no clusters of the language {language}, only of {', '.join(sorted(paths))}; leave "
@@ -248,6 +251,21 @@ def installed_clusters(language: str, n_words: int) -> dict[str, str]:
     # The most frequent words come first. The lowest bit of a number is the first of its path; 0 is no cluster.
     rows = list(islice(((word, f"{n:b}"[::-1].ljust(_BITS, "0")) for word, n in numbers.items() if n), n_words))
     return {normal_form(word): bits for word, bits in reversed(rows)} | dict(rows)
+
+
+def clusters_if_installed(language: str) -> str:
+    """`INSTALLED_CLUSTERS` if the package has clusters of the language; otherwise nothing, which is logged."""
+    if language in _cluster_files():
+        return INSTALLED_CLUSTERS
+    _LOG.warning("no word clusters of the language %s are installed, so none are read (docs/settings.md)", language)
+    return ""
+
+
+def _cluster_files() -> dict[str, Path]:
+    """Language -> the file of its clusters; empty if the package is not installed."""
+    homes = getattr(find_spec(_PACKAGE), "submodule_search_locations", ())
+    found = (path for home in homes for path in Path(home, "data").glob(f"*{_IN_PACKAGE}"))
+    return {path.name.removesuffix(_IN_PACKAGE): path for path in found}
 
 
 def _kept(rows: Iterable[tuple[bytes, Callable[[], _T]]], wanted: Collection[str], further: int) -> dict[str, _T]:

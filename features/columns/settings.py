@@ -4,7 +4,7 @@ settings = FeatureSettings(language="es", without=("gazetteers",))
 settings.columns                                 ("word", "lower", ...)
 settings.groups["affixes"]                       ("prefix1", ...)
 lines_end_sentences(settings, ["Ann Lee"])       True: decided by training spans unless set
-reader = ColumnReader(settings, vocabularies, gazetteers, representations)
+reader = ColumnReader(settings, vocabularies, gazetteers, representations, annotators)
 reader.read("key", layout)                       (n_tokens,) integers
 LazyColumns(reader, layout).column("key")        the same, cached
 """
@@ -20,8 +20,14 @@ from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from phistack.features.columns.installed import LanguageColumn, installed_column
 from phistack.features.columns.layout import Layout
 from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
-from phistack.features.columns.representations import BROWN_COLUMNS, VECTOR_CLUSTER, Representations
-from phistack.features.columns.taggers import INSTALLED, annotator_of, installed_tagger
+from phistack.features.columns.representations import (
+    BROWN_COLUMNS,
+    IF_INSTALLED,
+    VECTOR_CLUSTER,
+    Representations,
+    clusters_if_installed,
+)
+from phistack.features.columns.taggers import INSTALLED, Annotator, installed_tagger
 from phistack.features.columns.vocabulary import Distinct, Vocabulary
 from phistack.features.columns.word_columns import LANGUAGES, WORD_COLUMNS, is_word_column, word_column
 from phistack.features.documents import Document
@@ -75,14 +81,14 @@ class FeatureSettings:
     :param byte_pairs_per_word: instead, the number of merges per distinct word of the training notes.
     :param split_lines: whether a line end ends a sentence; with `None` the training spans decide.
     :param without: column groups to leave out.
-    :param pos: part-of-speech column: empty for none, `nltk`, `spacy:` and a pipeline, or the URL of a CoreNLP server;
-        `installed` chooses an installed tagger of the language.
+    :param pos: part-of-speech column: empty for none, `nltk`, `spacy:` and a pipeline, the URL of a CoreNLP server, or
+        a file of `phistack tagger`; `installed` chooses an installed tagger of the language.
     :param ner: general named-entity column, likewise.
     :param extra: names of optional columns, ours or of other packages; see `features.columns.installed`.
     :param vectors: a file of word vectors; see `features.columns.representations`. Empty for none.
     :param vector_clusters: number of k-means clusters of the vectors, for the column `vector_cluster`.
     :param clusters: a file of Brown clusters, whose prefixes are columns, or `installed`, for those of the language in
-        an installed package; empty for none.
+        an installed package; `if installed` becomes that, or nothing; empty for none.
     :param further_words: number of words from the front of both files to keep besides those of the training notes. Of
         installed clusters, the number of most frequent words to keep, in place of those of the notes; by default
         `MOST_FREQUENT` of `features.columns.representations`.
@@ -119,6 +125,8 @@ class FeatureSettings:
             raise SettingsError("give byte_pairs or byte_pairs_per_word, not both")
         if not 2 <= self.vector_clusters <= _MOST_CLUSTERS or (self.further_words or 0) < 0:
             raise SettingsError(f"vector_clusters must be from 2 to {_MOST_CLUSTERS}, further_words 0 or more")
+        if self.clusters == IF_INSTALLED:
+            object.__setattr__(self, "clusters", clusters_if_installed(self.language))
         for column in ("pos", "ner"):
             if getattr(self, column) == INSTALLED:
                 object.__setattr__(self, column, installed_tagger(self.language, column))
@@ -126,6 +134,11 @@ class FeatureSettings:
             raise SettingsError(f"the column {min(ours)} is one of phistack's own, which need not be named in extra")
         if unknown := sorted(set(self.without) - set(self.groups)):
             raise SettingsError(no_such("column group", unknown[0], self.groups))
+
+    @property
+    def taggers(self) -> dict[str, str]:
+        """Column -> its tagger; empty for none."""
+        return {"pos": self.pos, "ner": self.ner}
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -142,7 +155,7 @@ class FeatureSettings:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
         keeps_words = Tokeniser(self.tokeniser).keeps_words
-        optional = {"pos": self.pos, "ner": self.ner, "word_piece": keeps_words}
+        optional = {**self.taggers, "word_piece": keeps_words}
         return tuple(
             name
             for group, names in self.groups.items()
@@ -188,11 +201,10 @@ class ColumnReader:
         vocabularies: Mapping[str, Vocabulary],
         gazetteers: Gazetteers,
         representations: Representations,
+        annotators: Mapping[str, Annotator],
     ) -> None:
         self._settings, self._vocabularies, self._gazetteers = settings, vocabularies, gazetteers
-        self._representations = representations
-        given = {"pos": settings.pos, "ner": settings.ner}
-        self._annotators = {column: annotator_of(column, setting) for column, setting in given.items() if setting}
+        self._representations, self._annotators = representations, annotators
 
     def read(self, name: str, layout: Layout) -> Integers32:
         """The ids of one column, one per token; :raises SettingsError: if the settings leave the column out."""

@@ -46,7 +46,8 @@ from phistack.features.columns.settings import (
     lines_end_sentences,
     trained_byte_pairs,
 )
-from phistack.features.columns.taggers import refuse_other_languages
+from phistack.features.columns.taggers import Annotator, annotators_of, refuse_other_languages
+from phistack.features.columns.trained_tagger import TrainedTagger
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import normal_form
 from phistack.features.discretion import Discretion
@@ -59,6 +60,9 @@ from phistack.features.writing import write_json
 
 PUBLIC_CLUSTERS = "public_clusters.json"
 """The file of installed clusters: words of the language by cluster, and none of the notes."""
+
+_TAGGER = "{}_tagger.json"
+"""The file of a tagger of our own, by its column."""
 
 _NOTES_AT_ONCE = 64
 
@@ -144,8 +148,9 @@ class FeatureSpace:
     """Makes feature tables of documents, and holds the values of all ids.
 
     Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column -> Vocabulary),
-    `gazetteers_`, `representations_` (of words and characters; vectors are not saved), and in training `discretion_`,
-    which says what all that learn may keep; `None` for everything.
+    `gazetteers_`, `representations_` (of words and characters; vectors are not saved), `annotators_` (column -> tagger;
+    those of our own are saved), and in training `discretion_`, which says what all that learn may keep; `None` for
+    everything.
     """
 
     discretion_: Discretion | None = None
@@ -173,7 +178,8 @@ class FeatureSpace:
         :param discretion: what may be kept of the documents; `None` for everything. What may not is unseen.
         :raises SettingsError: if an annotator does not support the language of the notes.
         """
-        refuse_other_languages(self.settings.language, pos=self.settings.pos, ner=self.settings.ner)
+        self.annotators_ = annotators_of(self.settings.taggers)
+        refuse_other_languages(self.settings.language, self.settings.taggers, self.annotators_)
         views = [plain_view(document, html=self.settings.html) for document in documents]
         notes = [view.document for view in views]
         marked = [note.text[span.start : span.end] for note in notes for span in note.spans]
@@ -185,7 +191,7 @@ class FeatureSpace:
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
         self.representations_ = self._read_representations(notes)
         self._known = Known()
-        self._reader = ColumnReader(self.settings, self.vocabularies_, self.gazetteers_, self.representations_)
+        self._reader = self._new_reader()
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -195,6 +201,10 @@ class FeatureSpace:
         for vocabulary in self.vocabularies_.values():
             vocabulary.freeze()
         return tables
+
+    def _new_reader(self) -> ColumnReader:
+        learned = (self.vocabularies_, self.gazetteers_, self.representations_, self.annotators_)
+        return ColumnReader(self.settings, *learned)
 
     def keeps(self, word: str) -> bool:
         """Whether a word of the training notes may be kept."""
@@ -282,6 +292,9 @@ class FeatureSpace:
                 write_json(folder / PUBLIC_CLUSTERS, by_cluster(represented.pop("brown")), indent=None)
             state["representations"] = represented
         write_json(folder / "features.json", state, indent=None)
+        for column, annotator in self.annotators_.items():
+            if isinstance(annotator.tag, TrainedTagger):
+                write_json(folder / _TAGGER.format(column), annotator.tag.to_dict(), indent=None)
         if self.representations_.language_models is not None:
             self.representations_.language_models.save(folder)
 
@@ -303,7 +316,12 @@ class FeatureSpace:
                 public = files.json(PUBLIC_CLUSTERS, dict[str, list[str]])
                 represented["brown"] = {word: bits for bits, words in public.items() for word in words}
             space.representations_ = Representations.from_dict(represented, models)
-            space._reader = ColumnReader(space.settings, space.vocabularies_, space.gazetteers_, space.representations_)
+            given = space.settings.taggers
+            carried = {column: _TAGGER.format(column) for column in given if _TAGGER.format(column) in files}
+            space.annotators_ = annotators_of({column: given[column] for column in given if column not in carried})
+            for column, name in carried.items():
+                space.annotators_[column] = Annotator.trained(files.json(name, TrainedTagger))
+            space._reader = space._new_reader()
         return space
 
 

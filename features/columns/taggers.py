@@ -1,7 +1,8 @@
-"""Parts of speech and general named entities by other programs: NLTK, a CoreNLP server, a pipeline of spaCy.
+"""Parts of speech and general named entities: by NLTK, a CoreNLP server, a pipeline of spaCy, a tagger of our own.
 
     annotator_of("pos", "nltk")                     NLTK's English tagger; its data is read when first used
     annotator_of("ner", "http://localhost:9000")    a CoreNLP server's named entities
+    annotator_of("pos", "pos-nl.json")              a file of `phistack tagger`
     installed_tagger("nl", "pos")                   "spacy:nl_core_news_sm", if that is installed
 
 Missing data or a missing server is an error that names the command which fetches or starts it, and never an empty
@@ -12,16 +13,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from phistack.features.arrays import Integers32
+from phistack.features.columns.trained_tagger import SUFFIX, TrainedTagger
 from phistack.features.errors import MissingResourceError, SettingsError, how_to_install
 
 WITHOUT = 'or do without, with {0} = "" under [features] of the settings file'
@@ -57,6 +59,11 @@ class Annotator:
 
     language: str
     tag: Callable[[_Sentences], _Sentences]
+
+    @classmethod
+    def trained(cls, tagger: TrainedTagger) -> Self:
+        """A tagger of our own."""
+        return cls(tagger.language, tagger)
 
     def tags(self, words: Sequence[str], sentences: Integers32) -> list[str]:
         """The value of each token.
@@ -209,8 +216,8 @@ def annotator_of(column: str, given: str) -> Annotator:
     """The annotator of a setting.
 
     :param column: `pos` or `ner`.
-    :param given: `nltk`, `spacy:` and the name of a pipeline, or the URL of a CoreNLP server.
-    :raises SettingsError: for anything else.
+    :param given: `nltk`, `spacy:` and the name of a pipeline, the URL of a CoreNLP server, or a file of our own.
+    :raises SettingsError: for anything else, or a file that cannot be used.
     """
     if given == _NLTK:
         return Annotator("en", _nltk_tags if column == "pos" else _nltk_entities)
@@ -220,10 +227,17 @@ def annotator_of(column: str, given: str) -> Annotator:
         return Annotator(_spacy_language(pipeline), partial(_spacy_tags, pipeline, column))
     if given.startswith(("http://", "https://")):
         return Annotator("", partial(_core_nlp_tags, given, column))
+    if given.endswith(SUFFIX):
+        return Annotator.trained(TrainedTagger.read(Path(given)))
     raise SettingsError(
-        f"the setting {column} must be nltk, spacy: and the name of a pipeline, or the URL of a CoreNLP server, "
-        f"not {given}"
+        f"the setting {column} must be nltk, spacy: and the name of a pipeline, the URL of a CoreNLP server, or a "
+        f"{SUFFIX} file of `phistack tagger`, not {given}"
     )
+
+
+def annotators_of(given: Mapping[str, str]) -> dict[str, Annotator]:
+    """Column -> its annotator; :param given: column -> setting; empty for none."""
+    return {column: annotator_of(column, setting) for column, setting in given.items() if setting}
 
 
 def installed_tagger(language: str, column: str) -> str:
@@ -240,12 +254,15 @@ def installed_tagger(language: str, column: str) -> str:
     )
 
 
-def refuse_other_languages(language: str, *, pos: str, ner: str) -> None:
-    """Check that the taggers support the language of the notes; :raises SettingsError: if one does not."""
-    for column, given in (("pos", pos), ("ner", ner)):
-        only = annotator_of(column, given).language if given else ""
+def refuse_other_languages(language: str, given: Mapping[str, str], annotators: Mapping[str, Annotator]) -> None:
+    """Check that the taggers support the language of the notes; :raises SettingsError: if one does not.
+
+    :param given: column -> setting, for the message.
+    """
+    for column, annotator in annotators.items():
+        only = annotator.language
         if only not in ("", language):
             raise SettingsError(
-                f"the tagger {given} knows the language {only} only, and the language of the notes is {language}; "
-                f"name a pipeline of spaCy or the URL of a CoreNLP server for it as {column}, {WITHOUT.format(column)}"
+                f"the tagger {given[column]} knows the language {only} only, and the language of the notes is "
+                f"{language}; name another as {column}, {WITHOUT.format(column)}"
             )

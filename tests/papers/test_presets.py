@@ -43,8 +43,8 @@ def test_an_engine_of_one_system_marks_what_that_chose_and_nothing_else(preset: 
     assert [note.spans for note in again.with_options(recall="high").annotate(test)] == chosen
 
 
-@pytest.mark.parametrize("preset", PRESETS.names)
-def test_no_preset_searches_again_or_weighs_forms(preset: str) -> None:
+@pytest.mark.parametrize("preset", sorted({*PRESETS.names} - {"record"}))
+def test_no_preset_of_a_paper_searches_again_or_weighs_forms(preset: str) -> None:
     stacker = EngineSettings.preset(preset).stacker
     assert (stacker.seek_again, stacker.weigh_forms, stacker.structured_text) == (False, False, False)
     assert stacker.alone != preset.startswith(("zhao", "liu")), "two papers have a stacker"
