@@ -7,6 +7,9 @@
 # make english    the same on synthetic notes and on presidio-synth-v2; CORPORA=folder says where the latter is
 # make results    write the tables of README.md and docs/results.md from what these two measured
 # make pictures   write a picture of each HTML page into docs/pictures, with Chromium
+# make docs       build the manual into build/manual, with its notebooks; a warning is an error
+# make wheelhouse wheels of phistack and of all that it needs, to install without a network; EXTRAS=parquet,review
+# make sbom       write sbom.json, a bill of materials (CycloneDX) of what the wheelhouse installs
 # make clean      remove the environment and everything that the other targets made
 #
 # Every target makes the environment .venv first, where it is missing or older than setup.cfg.
@@ -19,6 +22,7 @@ TREE := $(VENV)/tree
 CORPORA ?= ../shared/corpora
 CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
+EXTRAS ?= parquet
 
 # One process a core and one thread a process: numeric libraries that start threads of their own only make it slower.
 test demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
@@ -27,7 +31,7 @@ test meddocan english: export OMP_NUM_THREADS = 1
 # Some tests wait for other processes, so one process more than cores keeps both cores of a small machine at work.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test coverage check format meddocan english results pictures clean
+.PHONY: help demo test coverage check format meddocan english results pictures docs wheelhouse sbom clean
 .DEFAULT_GOAL := help
 
 help:
@@ -66,8 +70,23 @@ results: $(INSTALLED)
 pictures: $(INSTALLED)
 	@$(PYTHON) -m benchmarks.pages
 
+docs: $(INSTALLED)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[manual]'
+	@PYTHONPATH=$(TREE) $(PYTHON) -m sphinx --quiet --nitpicky --fail-on-warning --keep-going -c docs . build/manual
+	@echo "The manual is build/manual/index.html"
+
+wheelhouse:
+	@rm -rf wheelhouse
+	@python3 -m pip wheel --quiet --disable-pip-version-check --wheel-dir wheelhouse '.[$(EXTRAS)]'
+
+sbom: $(INSTALLED) wheelhouse
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@python3 -m venv --clear build/shipped
+	@build/shipped/bin/pip install --quiet --no-index --find-links wheelhouse 'phistack[$(EXTRAS)]'
+	@$(VENV)/bin/cyclonedx-py environment --output-reproducible -o sbom.json build/shipped/bin/python
+
 clean:
-	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output english_output build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
+	rm -rf $(VENV) $(DEMO_OUTPUT) meddocan_output english_output build dist docs/generated wheelhouse sbom.json *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The first of these interpreters that runs and is Python 3.11 or newer makes the environment.

@@ -66,7 +66,8 @@ def test_setup_ships_every_file_beside_the_sources(setup: ConfigParser) -> None:
 
 
 def test_setup_names_every_library_and_no_other(setup: ConfigParser) -> None:
-    extras = [lines for extra, lines in setup["options.extras_require"].items() if extra != "dev"]
+    tools = ("dev", "manual", "release")
+    extras = [lines for extra, lines in setup["options.extras_require"].items() if extra not in tools]
     lines = "\n".join([setup["options"]["install_requires"], *extras]).splitlines()
     needed = {line.split()[0].lower() for line in lines if line}
     modules = {module.partition(".")[0] for source in SOURCES for module in imported(source)}
