@@ -200,6 +200,6 @@ def test_on_a_cluster_of_which_a_worker_dies_the_output_is_the_same(
 @pytest.mark.skipif(util.find_spec("distributed") is None, reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_that_does_not_answer_is_reported(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phistack.ensemble.batch.workers.pool._SECONDS_TO_CONNECT", 1)
+    monkeypatch.setattr("phistack.ensemble.batch.workers.clusters._SECONDS_TO_CONNECT", 1)
     with pytest.raises(MissingResourceError, match="no Dask scheduler answers"):
         deidentify(replace(run, cluster="tcp://127.0.0.1:9"))

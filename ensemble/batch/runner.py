@@ -52,6 +52,7 @@ from phistack.ensemble.batch.run_folder import (
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store, check_output
 from phistack.ensemble.batch.vault import LOG_END, Vault
+from phistack.ensemble.batch.workers.clusters import connected
 from phistack.ensemble.batch.workers.job import Bundle, Job, suited_engines
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.bundles.files import bundle_label_set, bundle_labels, manifest_digest
@@ -185,9 +186,10 @@ def _work(
         engines,
         roster=fingerprint["roster"],
     )
+    cluster = connected(settings.cluster, settings.spark)
     with (
-        _shared_roster(settings, fingerprint["roster"]) as index,
-        Workers(replace(job, roster_index=index), settings.jobs, settings.cluster) as workers,
+        _shared_roster(settings, fingerprint["roster"], is_shared=bool(cluster) or settings.jobs > 1) as index,
+        Workers(replace(job, roster_index=index), settings.jobs, cluster) as workers,
     ):
         begin = time.monotonic()
         n_notes = _process(settings, form, store, workers, frozenset(suspects))
@@ -210,9 +212,9 @@ def _refuse_lost_vault(settings: RunSettings, summary: Summary) -> None:
 
 
 @contextmanager
-def _shared_roster(settings: RunSettings, digest: str) -> Iterator[Path | None]:
+def _shared_roster(settings: RunSettings, digest: str, *, is_shared: bool) -> Iterator[Path | None]:
     """The roster as a file that all workers of this machine read; None if this process is the only worker."""
-    if settings.known is None or (settings.jobs == 1 and not settings.cluster):
+    if settings.known is None or not is_shared:
         yield None
         return
     index = settings.work.resolve() / ROSTER_INDEX

@@ -100,7 +100,7 @@ class RunSettings(NoteSettings, RunFiles):
     :param unmatched_roster: whether to go on although the roster has the patient of no note.
     :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
     :param jobs: processes of this machine.
-    :param cluster: address of a Dask scheduler.
+    :param cluster: address of a Dask scheduler; `spark`: a master of Spark, or `sc://HOST:PORT` of Spark Connect.
     :param restart: throw away what an unfinished run has done.
     :param vault: a file for the originals, encrypted.
     :param vault_key: with which they are, another than `key`.
@@ -113,6 +113,7 @@ class RunSettings(NoteSettings, RunFiles):
     hide_ids: bool = False
     jobs: int = 1
     cluster: str = ""
+    spark: str = ""
     restart: bool = False
     vault: Path | None = None
     vault_key: bytes | None = field(default=None, repr=False)

@@ -149,6 +149,9 @@ def deidentify(
     vault_key: Annotated[Path | None, option("File with the secret key of the vault; not that of surrogates.")] = None,
     jobs: options.JobsOption = 1,
     cluster: Annotated[str, option("Address of a Dask scheduler, tcp://HOST:PORT.")] = "",
+    spark: Annotated[
+        str, option("Master of Spark, as local[2] or spark://HOST:PORT; sc://HOST:PORT for Spark Connect.")
+    ] = "",
 ) -> None:
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
@@ -176,7 +179,7 @@ def deidentify(
         source, out, path, chosen, key_from(key_file), form=form, form_settings=format_settings,
         struck=read_struck(strike), known=use.known, unmatched_roster=use.unmatched_roster, by_language=by_language,
         options=replace(use.options, beside=beside), timeout=timeout, second_pass=second_pass, hide_ids=hide_ids,
-        review_lines=review_lines, jobs=jobs, cluster=cluster, restart=restart,
+        review_lines=review_lines, jobs=jobs, cluster=cluster, spark=spark, restart=restart,
         vault=vault, vault_key=read_key(vault_key) if vault_key else None,
         certificate=certificate_for(path, chosen, use.options, certificate) if is_alone else None,
     )  # fmt: skip

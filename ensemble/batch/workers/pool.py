@@ -1,4 +1,4 @@
-"""Workers: this process, processes of this machine, or a Dask cluster.
+"""Workers: this process, processes of this machine, or a cluster of Dask or Spark.
 
     with Workers(job, jobs=2) as workers:
         for chunk, results in workers.process(chunks): ...        as they are done, not in order
@@ -10,7 +10,6 @@ that was under way at two deaths is done in an isolated process, which finds the
 from __future__ import annotations
 
 import concurrent.futures
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
@@ -19,19 +18,18 @@ from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 from phistack.ensemble.batch.rows import Row
+from phistack.ensemble.batch.workers.clusters import CHUNKS_PER_SLOT, Cluster
 from phistack.ensemble.batch.workers.identifier_register import IdentifierRegister, LeakSearch
-from phistack.ensemble.batch.workers.isolation import SECONDS_TO_START, IsolatedProcess, patience
+from phistack.ensemble.batch.workers.isolation import IsolatedProcess, patience
 from phistack.ensemble.batch.workers.job import Job, NoteResult
 from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.tools.processes import end_pool, start_pool
-from phistack.features.errors import MissingResourceError, need
+from phistack.features.errors import MissingResourceError
 
 _T = TypeVar("_T")
 _A = TypeVar("_A")
 _R = TypeVar("_R")
 
-_CHUNKS_PER_WORKER = 2
-_SECONDS_TO_CONNECT = 20
 _ATTEMPTS = 2
 """How often a chunk is tried among others before it gets an isolated process."""
 
@@ -63,17 +61,13 @@ class Workers:
 
     :param job: what they do.
     :param jobs: how many processes there are; one is this process.
-    :param cluster: the Dask cluster that does it instead, for example `tcp://10.0.0.1:8786`.
-    :raises MissingResourceError: if the cluster does not answer or dask.distributed is not installed.
+    :param cluster: the cluster that does it instead.
     """
 
-    def __init__(self, job: Job, jobs: int = 1, cluster: str = "") -> None:
-        self.job, self.jobs, self.cluster = job, jobs, cluster
-        self._client: Any = None
+    def __init__(self, job: Job, jobs: int = 1, cluster: Cluster | None = None) -> None:
+        self.job, self.jobs, self._cluster = job, jobs, cluster
         self._alone = IsolatedProcess(job)
-        self._lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
-        if self.cluster:
-            self._connect()
+        self._lost = cluster.lost if cluster else (BrokenExecutor,)
         self._executor = self._start()
 
     def __enter__(self) -> Self:
@@ -82,13 +76,13 @@ class Workers:
     def __exit__(self, *error: object) -> None:
         self._alone.close()
         self._stop()
-        if self._client is not None:
-            self._client.close()
+        if self._cluster:
+            self._cluster.close()
 
     @property
     def is_this_process(self) -> bool:
         """Whether the notes are in this process, which a deadly one takes with it."""
-        return self.jobs == 1 and not self.cluster
+        return self.jobs == 1 and not self._cluster
 
     def process(
         self, chunks: Iterable[tuple[_T, Sequence[Row]]], deaths: Callable[[_T], int] = lambda chunk: 0
@@ -170,20 +164,19 @@ class Workers:
         )
 
     def _window(self) -> int:
-        if self.cluster:
-            return _CHUNKS_PER_WORKER * max(1, sum(int(n) for n in self._client.nthreads().values()))
-        return 1 if self.jobs == 1 else _CHUNKS_PER_WORKER * self.jobs
+        if self._cluster:
+            return CHUNKS_PER_SLOT * max(1, self._cluster.slots())
+        return 1 if self.jobs == 1 else CHUNKS_PER_SLOT * self.jobs
 
     def _start(self) -> Executor:
-        if self.cluster:
-            executor: Executor = self._client.get_executor(pure=False)
-            return executor
+        if self._cluster:
+            return self._cluster.executor()
         if self.jobs == 1:
             return _ThisProcess()
         return start_pool(self.jobs)
 
     def _stop(self) -> None:
-        if self.cluster:
+        if self._cluster:
             self._executor.shutdown(wait=False)
         elif self.jobs > 1:
             end_pool(self._executor)
@@ -191,20 +184,3 @@ class Workers:
     def _restart(self) -> None:
         self._stop()
         self._executor = self._start()
-
-    def _connect(self) -> None:
-        need("distributed", "cluster", "a cluster")
-        from distributed import Client, KilledWorker
-
-        try:
-            self._client = Client(  # type: ignore[no-untyped-call]
-                self.cluster, timeout=_SECONDS_TO_CONNECT, set_as_default=False
-            )
-        except (OSError, ValueError):
-            raise MissingResourceError(f"no Dask scheduler answers at {self.cluster}") from None
-        self._lost = (BrokenExecutor, KilledWorker)
-        begin = time.monotonic()
-        while not self._client.nthreads():
-            if time.monotonic() - begin > SECONDS_TO_START:
-                raise MissingResourceError(f"the Dask scheduler at {self.cluster} has no workers")
-            time.sleep(0.2)
