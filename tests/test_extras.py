@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from phistack import litellm_guardrail, presidio_recognizer, redact_spark
+from phistack.ensemble.batch.vault import Vault
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import errors
 from phistack.features.errors import MissingResourceError
+from phistack.features.formats import read_corpus
 from phistack.features.formats.parquet_table import arrow
 from phistack.submodels.blstm.tensorflow_reading import load_tensorflow
 
@@ -30,13 +32,18 @@ def begun() -> None:
             r"Presidio needs presidio_analyzer; .*presidio\]",
         ),
         (lambda _: litellm_guardrail(model="english"), r"guardrail of LiteLLM needs litellm; .* '\.\[gateway\]"),
+        (lambda out: read_corpus(out.with_name("a.pdf")), r"format pdf needs pypdfium2; .* '\.\[documents\]"),
+        (lambda out: read_corpus(out.with_name("a.rtf")), r"format rtf needs striprtf; .* '\.\[documents\]"),
+        (lambda _: Vault(b"0123456789abcdef"), r"A vault needs cryptography; .* '\.\[vault\]"),
         (lambda _: learn_vectors([]), r"learning word vectors needs gensim; .* '\.\[vectors\]"),
     ],
 )
 def test_what_is_missing_is_named_with_its_extra(
     use: Callable[[Path], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("a.pdf", "a.rtf"):
+        (tmp_path / name).write_text("x")
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(MissingResourceError, match=message):
         use(tmp_path / "out")
-    assert not list(tmp_path.iterdir())
+    assert not (tmp_path / "out").exists()

@@ -42,17 +42,17 @@ def test_the_originals_come_back_and_the_log_says_who_asked(
     assert deidentify(run).quarantined == 1
     assert oct(run.vault.stat().st_mode)[-3:] == "600"
     assert restored(run) == TEXTS
-    (note,) = originals(run.target, run.vault, SECRET, ["7-1"], (8, 9))
+    (note,) = originals(run.target, run.vault, SECRET, ["7-1"])
     new = [json.loads(line)["text"] for line in run.target.read_text().splitlines()][7]
-    (span,) = note["parts"][0]["spans"]
+    span = note["parts"][0]["replaced"][0]
     assert (new[span["start"] : span["end"]], span["label"], span["original"]) == (
         new[8 : new.index(" saw")],
         "PATIENT",
         "Ann7 Hill",
     )
     log = [json.loads(line.partition("\t")[0]) for line in Path(f"{run.vault}.log").read_text().splitlines()]
-    assert [(entry["notes"], entry["span"], f"({os.getuid()})" in entry["by"]) for entry in log] == [
-        ("all", None, True), (["7-1"], [8, 9], True),
+    assert [(entry["notes"], f"({os.getuid()})" in entry["by"]) for entry in log] == [
+        ("all", True), (["7-1"], True),
     ]  # fmt: skip
     files = [path for folder in (run.vault.parent, run.reports) for path in folder.iterdir()]
     assert not any(b"Ann7 Hill" in path.read_bytes() or b"Ames7" in path.read_bytes() for path in files)
@@ -69,7 +69,6 @@ def test_the_command_prints_a_line_for_each_note(phistack: Phistack, run: RunSet
     status, shown, error = phistack(*given)
     assert status == 0, error
     assert json.loads(shown)["parts"][0]["text"] == TEXTS[3]
-    assert "takes START-END" in phistack(*given, "--span", "x")[2]
 
 
 @pytest.mark.parametrize("where", ["Store.add", "Vault.write", "os.sync"])
@@ -124,7 +123,7 @@ def test_what_does_not_belong_together_is_one_sentence(run: RunSettings, tmp_pat
 
     refused("cannot be opened with this key", key=KEY)
     refused("is no vault", path=tmp_path / "in.jsonl")
-    refused("other is of another run than", path=other.vault)
+    refused("other is of another run than the output", path=other.vault)
     refused("cannot be used: No such file", path=tmp_path / "none")
     refused("has no note 999-1", "999-1", error=CorpusError)
     run.target.write_bytes(whole.replace(b"All well", b"All ill", 1))

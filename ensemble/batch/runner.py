@@ -51,14 +51,13 @@ from phistack.ensemble.batch.run_folder import (
 )
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store, check_output
-from phistack.ensemble.batch.vault import LOG_END, Vault
+from phistack.ensemble.batch.vault import Vault
 from phistack.ensemble.batch.workers.clusters import connected
 from phistack.ensemble.batch.workers.job import Bundle, Job, suited_engines
 from phistack.ensemble.batch.workers.pool import Workers
 from phistack.ensemble.bundles.files import bundle_label_set, bundle_labels, manifest_digest
 from phistack.ensemble.stacking.known.roster import Roster, kept_open, tell_unused
 from phistack.ensemble.tools.progress import meter
-from phistack.features.errors import SettingsError
 
 Engines = Mapping[str, Bundle]
 """Language -> the bundle that reads the notes in it."""
@@ -109,7 +108,8 @@ def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Seq
             if not is_begun(settings.work):
                 earlier = finished_summary(settings, form, fingerprint)
                 if earlier is not None:
-                    _refuse_lost_vault(settings, earlier)
+                    if settings.vault and settings.vault_key:
+                        Vault(settings.vault_key).run_of(settings.vault, earlier.log_end)
                     return earlier
             return _run(settings, form, fingerprint, engines)
         finally:
@@ -201,14 +201,6 @@ def _work(
     log_end = write_reports(settings, fingerprint, store, start)
     if vault and settings.vault:
         vault.write(settings.vault, store.tokens(), log_end)
-
-
-def _refuse_lost_vault(settings: RunSettings, summary: Summary) -> None:
-    """Refuse to call a run finished whose vault is gone, or is of another run."""
-    if settings.vault is None or settings.vault_key is None:
-        return
-    if Vault(settings.vault_key).head(settings.vault)[LOG_END] != summary.log_end:
-        raise SettingsError(f"the vault {settings.vault} is of another run than {settings.target}; give its own")
 
 
 @contextmanager

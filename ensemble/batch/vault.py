@@ -23,21 +23,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, Columns
 from phistack.ensemble.batch.reports.audit import opened_output
+from phistack.ensemble.batch.reports.summary import KEYS
 from phistack.ensemble.batch.rows import Row, open_format, texts_digest
 from phistack.ensemble.batch.workers.job import NoteResult
 from phistack.features.errors import CorpusError, SettingsError, need
 from phistack.features.files import file_named, open_regular
 from phistack.features.shown import shown_id
 from phistack.features.writing import new_file, refused_by_disk
-
-LOG_END = "audit log ends with"
-"""The fact of a summary that says which run it is of."""
 
 
 class Vault:
@@ -75,18 +73,23 @@ class Vault:
         with new_file(path, replace=path.exists()) as part:
             part.touch(mode=0o600)
             with part.open("w") as file:
-                file.writelines(f"{token}\n" for token in (self._token({"run": self.run, LOG_END: log_end}), *tokens))
+                file.writelines(f"{token}\n" for token in (self._token({"run": self.run, "log": log_end}), *tokens))
 
     def refuse_other(self, path: Path) -> None:
         """Refuse a path at which anything else than a vault of this run is; :raises SettingsError: saying so."""
         with suppress(SettingsError):
-            if not os.path.lexists(path) or self.head(path)["run"] == self.run:
+            if not os.path.lexists(path) or self.run_of(path) == self.run:
                 return
         raise SettingsError(f"{path} is already there; give --vault another name")
 
-    def head(self, path: Path) -> dict[str, Any]:
-        """Which run a vault is of; :raises SettingsError: if it cannot be read with the key."""
-        return self.opened(path, 0, next(self.tokens(path), b""))
+    def run_of(self, path: Path, log_end: str | None = None) -> str:
+        """Which run a vault is of; :raises SettingsError: if the audit log of that ends otherwise, or it is no vault."""
+        head = self.opened(path, 0, next(self.tokens(path), b""))
+        if log_end not in (None, head["log"]):
+            raise SettingsError(
+                f"the vault {path} is of another run than the output; give the vault that its run wrote"
+            )
+        return str(head["run"])
 
     def tokens(self, path: Path) -> Iterator[bytes]:
         """The lines of a vault; :raises SettingsError: if the file cannot be read."""
@@ -110,15 +113,12 @@ class Vault:
         return facts
 
 
-def originals(
-    notes: Path, path: Path, key: bytes, ids: Sequence[str] = (), span: tuple[int, int] | None = None
-) -> list[dict[str, Any]]:
-    """The originals of notes, each with its id in the output, and of each part its text and what was replaced.
+def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The originals of notes: the id in the output, and of each part its text and what was replaced.
 
     :param notes: the output of the run.
     :param path: of the vault; who asks, when and for which notes is added to the log beside it before anything is read.
     :param ids: of the notes, in the output; none for all.
-    :param span: start and end of a stretch of the output, of which alone what was replaced is wanted.
     :raises CorpusError: if there is no such run, a note is not there, or was changed.
     :raises SettingsError: if the vault cannot be opened, is of another run, or its log was changed.
     :raises StorageError: if the log cannot be written.
@@ -131,41 +131,31 @@ def originals(
         columns = replace(form.settings.columns, id=id)
         form = open_format(notes, notes, replace(form.settings, columns=columns), form.name)
     vault = Vault(key)
-    head = vault.head(path)
-    if head[LOG_END] != summary.get(LOG_END):
-        raise SettingsError(f"the vault {path} is of another run than {notes}; give the vault that this run wrote")
-    _log(path, key, {"vault": head["run"], "notes": list(ids) or "all", "span": span})
+    run = vault.run_of(path, summary.get(KEYS["log_end"], ""))
+    _log(path, key, {"vault": run, "notes": list(ids) or "all"})
     found = []
-    tokens = enumerate(vault.tokens(path))
-    next(tokens)
+    tokens = enumerate(islice(vault.tokens(path), 1, None), 1)
     for row, (number, token) in zip_longest((row for row in form.rows() if row.parts), tokens, fillvalue=(0, b"")):
         if not isinstance(row, Row) or not number:
             raise CorpusError(f"{notes} has more or fewer notes than {path}; give the output as the run wrote it")
         if ids and row.id not in ids:
             continue
         facts = vault.opened(path, number, token)
-        if (facts["run"], facts["output"]) != (head["run"], texts_digest(row.texts, None)):
+        if (facts["run"], facts["output"]) != (run, texts_digest(row.texts, None)):
             where = f"the note {shown_id(row.id)} in {notes} is not the one that the run wrote there"
             raise CorpusError(f"{where}, so its originals have no place; give the output as the run wrote it")
-        parts = zip(row.texts, facts["parts"], strict=True)
-        found.append({"id": row.id, "parts": [_part(text, replaced, span) for text, replaced in parts]})
+        found.append({"id": row.id, "parts": list(map(_part, row.texts, facts["parts"]))})
     missing = [id for id in ids if id not in {note["id"] for note in found}]
     if missing:
         raise CorpusError(f"{notes} has no note {shown_id(missing[0])}; ids are those of the output")
     return found
 
 
-def _part(text: str, replaced: list[tuple[int, int, str, str]], span: tuple[int, int] | None) -> dict[str, Any]:
+def _part(text: str, replaced: list[tuple[int, int, str, str]]) -> dict[str, Any]:
     names = ("start", "end", "label", "original")
-    first, last = span or (0, len(text) + 1)
-    spans = [
-        dict(zip(names, one, strict=True)) for one in replaced if one[0] < last and max(one[1], one[0] + 1) > first
-    ]
-    if span:
-        return {"spans": spans}
     for start, end, _, original in reversed(replaced):
         text = text[:start] + original + text[end:]
-    return {"text": text, "spans": spans}
+    return {"text": text, "replaced": [dict(zip(names, one, strict=True)) for one in replaced]}
 
 
 def _log(path: Path, key: bytes, facts: dict[str, Any]) -> None:

@@ -206,17 +206,12 @@ def reidentify(
     vault: Annotated[Path, option("The vault that the run wrote.")],
     vault_key: Annotated[Path, option("File with the secret key of the vault.")],
     note: Annotated[list[str] | None, option("Id of a note in NOTES; may be repeated.", show_default="all")] = None,
-    span: Annotated[str, option("Only what was replaced there in the note.", metavar="START-END")] = "",
 ) -> None:
     """Print the originals of notes as JSON lines; who asks, when and for which notes is added to VAULT.log."""
     from phistack.ensemble.batch.vault import originals
     from phistack.ensemble.deidentification import read_key
 
-    first, _, last = span.partition("-")
-    if span and not (first.isdecimal() and last.isdecimal() and len(note or ()) == 1):
-        raise SettingsError("--span takes START-END, two offsets in the one note that --note names, for example 12-18")
-    wanted = (int(first), int(last)) if span else None
-    for found in originals(notes, vault, read_key(vault_key), note or (), wanted):
+    for found in originals(notes, vault, read_key(vault_key), note or ()):
         say(json.dumps(found, ensure_ascii=False))
 
 

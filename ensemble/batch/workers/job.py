@@ -192,5 +192,5 @@ class NoteResult:
         """What made the new text of each part."""
         return [
             [(r.span.start, r.span.end, text[r.start_in_output : r.end_in_output]) for r, _ in of_part]
-            for text, of_part in zip(self.texts, self.places, strict=True)
+            for text, of_part in zip(self.texts, self.places, strict=False)
         ]
