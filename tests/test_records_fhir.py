@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,17 @@ def test_what_is_wrong_with_a_resource_holds_back_that_one_alone_and_shows_no_te
     for (_, expected), reason in zip(BAD.values(), reasons, strict=True):
         assert expected in reason and "Hill" not in reason
     assert not audit_run(done.target).problems
+
+
+def test_a_packed_file_that_is_cut_off_is_listed_and_the_other_files_come_out(tmp_path: Path) -> None:
+    source = tmp_path / "export"
+    source.mkdir()
+    packed = gzip.compress("".join(json.dumps(note(str(random.random()))) + "\n" for _ in range(50)).encode())
+    (source / "DocumentReference.ndjson.gz").write_bytes(packed[: len(packed) // 2])
+    (source / "Patient.ndjson").write_text(json.dumps(PATIENT) + "\n")
+    done = run_over(source, Columns(), "tag", KEY, form="fhir", target=tmp_path / "out", second_pass=False)
+    assert deidentify(done).quarantined == 1 and len(written(done.target / "Patient.ndjson")) == 1
+    assert "DocumentReference.ndjson.gz" in quarantine(done)[0]["place"]
 
 
 @pytest.mark.parametrize("text", ["", DIV.format(""), '<div xmlns="http://www.w3.org/1999/xhtml"/>', DIV.format(" ")])

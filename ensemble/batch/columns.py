@@ -161,10 +161,12 @@ class Columns:
         return replace(self, patient=self.patient if self.patient in names else None, others=others)
 
     def of_rules(self, form: str, rules: Mapping[str, str], *, keyed: bool) -> Columns:
-        """The same for records, whose rules these are; :raises SettingsError: if the run has no key."""
+        """The same for records, whose rules these are; :raises SettingsError: for named columns, and without a key."""
+        if self.id not in (None, "id") or self.patient not in (None, PATIENT_COLUMN) or len(self.texts) > 1:
+            raise SettingsError(f"records of {form} name notes and patients themselves; leave out options of columns")
         if not keyed:
             raise SettingsError(f"the ids of {form} that link records become codes of a secret key; give --key-file")
-        return replace(self, texts=("text",), others=dict(rules), numbered=True)
+        return replace(self, texts=("notes",), others=dict(rules), numbered=True)
 
     def of_output(self) -> Columns:
         """The same for the output, which lacks what was removed, and whose id and patient may be replaced."""

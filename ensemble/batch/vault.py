@@ -83,7 +83,7 @@ class Vault:
         raise SettingsError(f"{path} is already there; give --vault another name")
 
     def run_of(self, path: Path, log_end: str | None = None) -> str:
-        """Which run a vault is of; :raises SettingsError: if the audit log of that ends otherwise, or it is no vault."""
+        """The run of a vault; :raises SettingsError: if the audit log of that run ends otherwise, or it is no vault."""
         head = self.opened(path, 0, next(self.tokens(path), b""))
         if log_end not in (None, head["log"]):
             raise SettingsError(

@@ -42,7 +42,7 @@ FORMATS = (
     *("csv", "parquet", "text"),
 )
 FORMATS_READ = (*FORMATS, "docx", "pdf", "rtf")
-RECORDS = ("fhir", "hl7")
+RECORDS = ("fhir", "hl7", "ccda")
 RECALLS = ("everything", "high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()

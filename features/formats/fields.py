@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from phistack.features.documents import Document, patient_of
-from phistack.features.errors import CorpusError, no_such
+from phistack.features.errors import CorpusError, MissingResourceError, no_such, place_of
 from phistack.features.formats.format import Format, NoteFile, Notes, Pieces, Record, Rewritten, Table, sha256
 from phistack.features.formats.found import FILE_NAMES, Found, joined, taken_apart
 from phistack.features.labels import LabelSet
@@ -48,7 +48,7 @@ class Field:
     names: tuple[str, ...]
     text: str | None = field(repr=False)
     put: Callable[[str], None] = field(repr=False)
-    drop: Callable[[], None] = field(repr=False)
+    drop: Callable[[], object] = field(repr=False)
 
 
 class FieldTable(Table):
@@ -132,13 +132,12 @@ class FieldTable(Table):
         for number, (name, file) in enumerate(files):
             try:
                 self.found.refuse_link(file)
+                for place, content in self.split(file):
+                    self.file.fraction = (number + file.fraction) / len(files)
+                    within = f"{name} {place}".strip() if self.found.is_folder else place or name
+                    yield name, within, "longer than the limit" if content is None else content
             except CorpusError as error:
                 yield name, name, str(error)
-                continue
-            for place, content in self.split(file):
-                self.file.fraction = (number + file.fraction) / len(files)
-                within = f"{name} {place}".strip() if self.found.is_folder else place or name
-                yield name, within, "longer than the limit" if content is None else content
 
     def _record(self, name: str, place: str, content: bytes) -> Record:
         digest = sha256(os.fsencode(name) + b"\0" + content)
@@ -154,6 +153,10 @@ class FieldTable(Table):
             return Record(place, digest=digest, problem=f"not {self.encoding} at byte {error.start} of the record")
         except ValueError as error:
             return Record(place, digest=digest, problem=str(error))
+        except MissingResourceError:
+            raise
+        except Exception as error:  # A record that nobody foresaw must not stop the others.
+            return Record(place, digest=digest, problem=f"{type(error).__name__} in {place_of(error)}")
         kept = {FILE_NAMES: os.path.splitext(name)[0]} if self.found.is_folder else {}
         return Record(place, {"id": id or place, "group": patient}, {**texts, **kept}, (name, text), digest)
 

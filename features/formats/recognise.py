@@ -24,6 +24,7 @@ from typing import Any
 
 from phistack.features.errors import CorpusError, no_such
 from phistack.features.files import STANDARD_INPUT
+from phistack.features.formats.ccda import CCDA
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
 from phistack.features.formats.doccano import DOCCANO, is_doccano
@@ -49,7 +50,7 @@ FORMATS: dict[str, Format] = {
 }
 DOCUMENTS: dict[str, Format] = {format.name: format for format in (DOCX, PDF, RTF)}
 """The formats that are read only. Files of these beside notes of another format are about the notes."""
-RECORDS: dict[str, Format] = {format.name: format for format in (FHIR, HL7)}
+RECORDS: dict[str, Format] = {format.name: format for format in (FHIR, HL7, CCDA)}
 """Formats of records with notes in them, which a user names: they look like others."""
 
 # Files of these beside notes of another format are about the notes, if there are such notes.
