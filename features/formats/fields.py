@@ -199,7 +199,7 @@ class FieldTable(Table):
         columns, last = _by_name(self.declared["roster"]), dict[str, list[str]]()
         for _, _, content in self._contents():
             # What cannot be read is held back, with the reason, when the run gets there.
-            with suppress(ValueError):
+            with suppress(ValueError, TypeError, LookupError, AttributeError):
                 text = content.decode(self.encoding) if isinstance(content, bytes) else ""
                 tree, row = self.parsed(text), dict[str, list[str]]()
                 if not self.is_about(tree):
