@@ -4,15 +4,18 @@ import base64
 import gzip
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.function_engine import FunctionEngine
 from phistack.ensemble.batch import Columns, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.reports.shown_summary import statements
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
+from tests import batch_engines
 from tests.batch_runs import KEY, quarantine, run_over
 
 DIV = '<div xmlns="http://www.w3.org/1999/xhtml">{}</div>'
@@ -177,6 +180,31 @@ def test_rules_can_be_changed_by_name_and_codes_need_a_key(tmp_path: Path) -> No
     kept = run_over(done.source, Columns(others={"Markdown": "remove"}), key=KEY, form="fhir")
     deidentify(kept)
     assert "note" not in written(kept.target)[0]
+
+
+def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    lines = [{**note(), "id": f"d{n}", "subject": {"reference": f"Patient/p{n}"}} for n in range(140)]
+    whole = run(tmp_path, PATIENT, *lines, second_pass=False, target=tmp_path / "whole.ndjson")
+    deidentify(whole)
+    n_read = iter(range(135))
+
+    def stopping(path: Path) -> Any:
+        engine = batch_engines.quick(path)
+        decide = engine.decider  # type: ignore[attr-defined]
+
+        def decider(document: Any) -> Any:
+            if next(n_read, None) is None:
+                raise KeyboardInterrupt
+            return decide(document)
+
+        return FunctionEngine(decider)
+
+    stopped = run(tmp_path, PATIENT, *lines, second_pass=False, load=stopping)
+    with pytest.raises(KeyboardInterrupt):
+        deidentify(stopped)
+    assert (stopped.work / "journal.sqlite").exists() and not stopped.target.exists()
+    deidentify(replace(stopped, load=batch_engines.quick))
+    assert stopped.target.read_bytes() == whole.target.read_bytes()
 
 
 def test_processes_and_packing_change_nothing_and_every_command_reads_the_notes(tmp_path: Path) -> None:
