@@ -168,6 +168,23 @@ class Columns:
             raise SettingsError(f"the ids of {form} that link records become codes of a secret key; give --key-file")
         return replace(self, texts=("notes",), others=dict(rules), numbered=True)
 
+    def of_layout(self, layout: str, names: Sequence[str]) -> Columns:
+        """The same for a table of a known layout, whose names may be in any case; what an option names goes before.
+
+        :param names: the columns that are there.
+        """
+        known, there, usual = _TABLE["layouts"][layout], {name.lower(): name for name in names}, Columns()
+        id, text, patient = (there.get(known[role], known[role]) for role in ("id", "text", "patient"))
+        texts = (text,) if self.texts == usual.texts else self.texts
+        treated = {there[name]: given for name, given in known["columns"].items() if name in there}
+        return replace(
+            self,
+            id=id if self.id == usual.id else self.id,
+            texts=texts,
+            patient=patient if self.patient == usual.patient else self.patient,
+            others={name: given for name, given in treated.items() if name not in texts} | {**self.others},
+        )
+
     def of_output(self) -> Columns:
         """The same for the output, which lacks what was removed, and whose id and patient may be replaced."""
         others = {name: given for name, given in self.others.items() if given != REMOVE}

@@ -28,6 +28,7 @@ from phistack.ensemble.engine.steps import LONGEST_PIECE
 from phistack.ensemble.tools.progress import meter
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, SettingsError
+from phistack.features.formats.database_table import DATABASE
 from phistack.features.formats.fields import FieldTable
 from phistack.features.formats.format import NoteFile, Reading, Record, Table, sha256
 from phistack.features.formats.found import NOTE, Found, NoteTable
@@ -35,7 +36,7 @@ from phistack.features.formats.recognise import FORMATS, RECORDS, format_named, 
 from phistack.features.formats.records import id_in, patient_in
 from phistack.features.labels import LabelSet
 
-TABLES = tuple(format.name for format in (FORMATS | RECORDS).values() if format.table)
+TABLES = (*(format.name for format in (FORMATS | RECORDS).values() if format.table), DATABASE.name)
 """The formats that have columns."""
 
 NO_LIMIT = 2**62
@@ -293,6 +294,14 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
     if not found.is_folder:
         NoteFile(path).head()
     return InputFormat(found, target, settings)
+
+
+def laid_out(source: Path, layout: str, settings: FormatSettings) -> FormatSettings:
+    """The settings with the columns of a table of a known layout; :raises CorpusError: if the input is no table."""
+    opened = open_format(source, source, settings)
+    if opened.name not in TABLES:
+        raise CorpusError(f"{source} is {opened.name} and no table; {layout} names columns of {', '.join(TABLES)}")
+    return replace(settings, columns=settings.columns.of_layout(layout, opened.table.names()))
 
 
 def refuse_other_ending(form: InputFormat, target: Path) -> None:

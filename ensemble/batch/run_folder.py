@@ -2,7 +2,7 @@
 
     with locked(settings.work), kept_journal(settings.work) as journal:      no second process tries the same
         secret = begun(settings, form, journal, fingerprint)    raises if the run began with other settings
-        publish(settings, replace=False)       OUT.partial/reports -> OUT.run, OUT.partial/output/OUT -> OUT
+        publish(settings, form, replace=False)       OUT.partial/reports -> OUT.run, OUT.partial/output/OUT -> OUT
     clear(settings.work)                       nothing of the run is left in OUT.partial
 
 Both renames can be interrupted anywhere: what is still staged has not been renamed yet. Nothing is replaced but what
@@ -187,7 +187,7 @@ def _other_run(settings: RunSettings, journal: Journal, difference: str) -> Sett
     )
 
 
-def replaces_own(settings: RunSettings, *, published: bool) -> bool:
+def replaces_own(settings: RunSettings, form: InputFormat, *, published: bool) -> bool:
     """Whether this run will replace what it published before.
 
     :param published: whether it has published anything before.
@@ -196,12 +196,13 @@ def replaces_own(settings: RunSettings, *, published: bool) -> bool:
     summary = published_summary(settings) if published else None
     if summary is None:
         refuse_taken(settings.target, settings.reports)
+        form.table.refuse_taken()
         return False
     refuse_changed(settings, summary)
     return True
 
 
-def publish(settings: RunSettings, *, replace: bool) -> Summary:
+def publish(settings: RunSettings, form: InputFormat, *, replace: bool) -> Summary:
     """Rename reports and output into their places, unless they already are there.
 
     :param replace: whether what is there is an earlier result of the same run.
@@ -209,6 +210,7 @@ def publish(settings: RunSettings, *, replace: bool) -> Summary:
     :raises SettingsError: if something else is there.
     :raises StorageError: if the summary cannot be read.
     """
+    form.table.publish(replace=replace)
     for staged, target in (
         (settings.work / "reports", settings.reports),
         (settings.work / "output" / settings.target.name, settings.target),

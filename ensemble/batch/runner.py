@@ -147,12 +147,12 @@ def _run(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any
     with kept_journal(settings.work) as journal:
         secret = begun(settings, form, journal, fingerprint)
         if not journal.fact("staged"):
-            journal.set_fact("published", replaces_own(settings, published=bool(journal.fact("published"))))
+            journal.set_fact("published", replaces_own(settings, form, published=bool(journal.fact("published"))))
             _work(settings, form, fingerprint, engines, journal, secret)
             # From here on only renames remain, and all that they rename is on the disk.
             os.sync()
             journal.set_fact("staged", True)
-        summary = publish(settings, replace=bool(journal.fact("published")))
+        summary = publish(settings, form, replace=bool(journal.fact("published")))
         keep = bool(summary.tried_again)
         if keep:
             journal.set_fact("published", True)

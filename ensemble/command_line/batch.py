@@ -13,7 +13,7 @@ import typer
 
 from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import EngineUseOptions, ReadingOptions
-from phistack.ensemble.command_line.options import FORMATS_READ, RECORDS, argument, one_of, option
+from phistack.ensemble.command_line.options import FORMATS_READ, LAYOUTS, RECORDS, argument, one_of, option
 from phistack.ensemble.command_line.output import choose_engines, fail, say, tell_reliability, warn
 from phistack.ensemble.tools.processes import keeping
 from phistack.features.errors import SettingsError, no_such
@@ -109,10 +109,11 @@ def deidentify(
     form: Annotated[
         str,
         option(
-            f"Format of IN: {one_of((*FORMATS_READ, *RECORDS))}; default: recognised, but for the last.",
+            f"Format of IN: {one_of((*FORMATS_READ, *RECORDS))}; default: recognised, but for {one_of(RECORDS)}. "
+            f"{one_of(LAYOUTS)}: a table with the columns of OMOP's NOTE, which need no other option.",
             "--from",
             "--form",
-            names=(*FORMATS_READ, *RECORDS),
+            names=(*FORMATS_READ, *RECORDS, *LAYOUTS),
         ),
     ] = "",
     write: Annotated[
@@ -157,6 +158,7 @@ def deidentify(
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
     from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps, untried
+    from phistack.ensemble.batch.rows import laid_out
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
     from phistack.ensemble.bundles.certificate import certificate_for
     from phistack.ensemble.deidentification import read_key
@@ -166,6 +168,8 @@ def deidentify(
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding, write=write)
+    if form in LAYOUTS:
+        format_settings, form = laid_out(source, form, format_settings), ""
     path, by_language, beside = choose_engines(
         model, lambda most: first_texts(source, format_settings, form=form, most=most)
     )

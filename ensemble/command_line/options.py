@@ -43,6 +43,7 @@ FORMATS = (
 )
 FORMATS_READ = (*FORMATS, "docx", "pdf", "rtf")
 RECORDS = ("fhir", "hl7", "ccda")
+LAYOUTS = ("omop",)
 RECALLS = ("everything", "high", "balanced", "precise")
 OTHER_LANGUAGES = ("replace", "hold", "read")
 SUBMODELS = usual_names()

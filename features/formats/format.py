@@ -219,6 +219,15 @@ class Table(ABC):
         with target.open("xb") as file:
             file.writelines(chunks)
 
+    def refuse_taken(self) -> None:  # noqa: B027
+        """Refuse to begin if something is in the place of the output that is not a file; :raises SettingsError: so."""
+
+    def publish(self, *, replace: bool) -> None:  # noqa: B027
+        """Put what `assemble` wrote in its place, where that is not a file; a second time changes nothing.
+
+        :param replace: whether an earlier result of the same run is there.
+        """
+
 
 class LineTable(Table):
     """A table of lines, of which only the columns that are replaced or removed change, byte for byte."""

@@ -27,6 +27,7 @@ from phistack.features.files import STANDARD_INPUT
 from phistack.features.formats.ccda import CCDA
 from phistack.features.formats.conll import CONLL, is_tag
 from phistack.features.formats.csv_table import CSV, CsvTable
+from phistack.features.formats.database_table import DATABASE
 from phistack.features.formats.doccano import DOCCANO, is_doccano
 from phistack.features.formats.docx import DOCX
 from phistack.features.formats.fhir import FHIR
@@ -74,9 +75,9 @@ _ROOTS = {"MEDDOCAN": MEDDOCAN, "xmi": INCEPTION}
 
 def format_named(name: str) -> Format:
     """The format of that name; :raises CorpusError: if there is none."""
-    known = FORMATS | DOCUMENTS | RECORDS
+    known = FORMATS | DOCUMENTS | RECORDS | {DATABASE.name: DATABASE}
     if name not in known:
-        raise CorpusError(no_such("format", name, known))
+        raise CorpusError(no_such("format", name, FORMATS | DOCUMENTS | RECORDS))
     return known[name]
 
 
@@ -177,6 +178,8 @@ def _of_stream(columns: ColumnNames) -> Format:
 
 def _of_file(path: Path) -> Format:
     """The format of one file, by its ending or else by its first characters."""
+    if DATABASE.is_of(path):
+        return DATABASE
     if TEXT.is_of(path):
         # A note may well begin with `<` or a brace.
         is_conll = _opening(path) is CONLL
