@@ -15,6 +15,7 @@ import pytest
 import tomli_w
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from phistack.ensemble.batch.reports.note_nlp import write_note_nlp
 from phistack.ensemble.batch.rows import laid_out
 from phistack.ensemble.command_line.options import LAYOUTS
 from phistack.features.errors import CorpusError, PhistackError, SettingsError, StorageError
@@ -105,6 +106,11 @@ def test_a_file_with_the_columns_of_note_needs_no_option(tmp_path: Path, ending:
         found = parquet.read_table(run.target).to_pylist()
     came_out(found)
     assert [note["id"] for note in quarantine(run)] == ["40"]
+    assert write_note_nlp(run.target, tmp_path / "nlp.csv") == 2 * 148
+    with (tmp_path / "nlp.csv").open(newline="", encoding="utf-8") as file:
+        first, second, *_ = csv.DictReader(file)
+    assert [first[name] for name in ("note_nlp_id", "note_id", "offset")] == ["1", "0", "4"]
+    assert (second["lexical_variant"], second["term_modifiers"]) == ("[PATIENT]", "label=PATIENT;strategy=tag")
 
 
 def test_what_an_option_says_of_a_column_goes_before_the_layout(tmp_path: Path) -> None:

@@ -143,6 +143,9 @@ def deidentify(
     review_lines: Annotated[
         bool, option("Show the line of each word in review.tsv, without what was replaced.", "--review-lines")
     ] = False,
+    note_nlp: Annotated[
+        Path | None, option("Write what was replaced to this file, as rows of OMOP's NOTE_NLP.", "--note-nlp")
+    ] = None,
     restart: Annotated[bool, option("Discard what an unfinished run did.", "--restart")] = False,
     vault: Annotated[
         Path | None, option("File for the originals, encrypted with --vault-key, for reidentify; default: none.")
@@ -157,6 +160,7 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
+    from phistack.ensemble.batch.reports.note_nlp import write_note_nlp
     from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps, untried
     from phistack.ensemble.batch.rows import laid_out
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
@@ -165,6 +169,8 @@ def deidentify(
 
     if "-" in (str(source), str(out)):
         raise SettingsError("deidentify needs files, so that an interrupted run can continue; give file names, not -")
+    if note_nlp is not None:
+        refuse_taken(note_nlp)
     treatments = treatments_of(merged(context, "column", column))
     columns = Columns(id_column, tuple(text_column or ("text",)), patient_column, treatments)
     format_settings = FormatSettings(columns, encoding, write=write)
@@ -192,6 +198,8 @@ def deidentify(
         print(f"certificate: {settings.certified}", file=sys.stderr)
     with keeping(lambda: kept(settings)):
         summary = deidentify(settings)
+    if note_nlp is not None:
+        say(f"{write_note_nlp(out, note_nlp):,} rows of NOTE_NLP written to {note_nlp}; keep them apart from {out}")
     warn(notices(summary))
     for difference in drifted(summary):
         print(f"phistack: warning: {difference}", file=sys.stderr)

@@ -1,0 +1,65 @@
+"""What a run replaced, as rows of OMOP's table NOTE_NLP (CDM 5.4).
+
+    write_note_nlp(Path("clean.csv"), Path("note_nlp.csv"))     1,234: how many rows
+
+The rows are of the output: its ids, and places and words in its texts. They tell surrogates from what was missed, as
+`replaced.jsonl` does.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from phistack.ensemble.batch.reports.audit import opened_output
+from phistack.ensemble.batch.reports.report import REPLACED
+from phistack.features.errors import CorpusError
+from phistack.features.writing import new_file
+
+_COLUMNS = (
+    *("note_nlp_id", "note_id", "section_concept_id", "snippet", "offset", "lexical_variant", "note_nlp_concept_id"),
+    *("note_nlp_source_concept_id", "nlp_system", "nlp_date", "nlp_datetime", "term_exists", "term_temporal"),
+    "term_modifiers",
+)
+_LONGEST = 250
+
+
+def write_note_nlp(target: Path, file: Path) -> int:
+    """Write a row for each place in the text of a note that a finished run replaced, as CSV.
+
+    :param target: the output of the run.
+    :param file: must not be there.
+    :returns: how many rows.
+    :raises CorpusError: if there is no such run, or its output is no table with the ids of its notes.
+    """
+    number = 0
+    with new_file(file) as part, part.open("w", newline="", encoding="utf-8") as out:
+        sheet = csv.writer(out, lineterminator="\n")
+        sheet.writerow(_COLUMNS)
+        for number, row in enumerate(_rows(target), 1):
+            sheet.writerow([{"note_nlp_id": number, **row}.get(name, "") for name in _COLUMNS])
+    return number
+
+
+def _rows(target: Path) -> Iterator[dict[str, Any]]:
+    form, summary = opened_output(target)
+    columns, on = summary["settings"]["columns"], summary["this start"]["finished"][:10]
+    if not columns or columns["id"] not in form.table.names():
+        raise CorpusError(f"{target} has no column of ids, which NOTE_NLP needs; keep it with --column")
+    text, known = columns["texts"][0], {"nlp_system": "phistack", "nlp_date": on, "term_exists": "Y"}
+    known |= dict.fromkeys(("note_nlp_concept_id", "note_nlp_source_concept_id"), 0)
+    with target.with_name(f"{target.name}.run").joinpath(REPLACED).open(encoding="utf-8") as lines:
+        for row, line in zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True):
+            texts = row.raw.texts if row.raw else {}
+            parts = [name for name in texts if form.columns.label(name) is not None]
+            for start, end, label, strategy in dict(zip(parts, line["replaced"], strict=True)).get(text, ()):
+                yield {
+                    **known,
+                    "note_id": texts[columns["id"]],
+                    "offset": start,
+                    "lexical_variant": texts[text][start:end][:_LONGEST],
+                    "term_modifiers": f"label={label};strategy={strategy}",
+                }
