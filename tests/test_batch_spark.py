@@ -10,7 +10,7 @@ import pytest
 
 from phistack.ensemble.batch import RunSettings, deidentify
 from phistack.ensemble.batch.workers.clusters import connected
-from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.errors import SettingsError
 from tests import batch_engines as engines
 from tests.batch_runs import ENVIRONMENT, KEY, SCRIPT, quarantine, results, run_over, started
 from tests.test_batch_recovery import wait_for
@@ -98,9 +98,6 @@ def test_a_run_by_spark_connect_that_is_killed_goes_on_with_what_is_missing(tmp_
     assert len(logged()) > 10_000 and not [name for name in NAMES if name in said + logged()]
 
 
-def test_two_clusters_or_none_that_answers_are_one_sentence() -> None:
+def test_two_clusters_are_one_sentence() -> None:
     with pytest.raises(SettingsError, match=r"^--cluster and --spark both say who does the work; give one of them$"):
         connected("tcp://127.0.0.1:9", "local[2]")
-    if not HAS_SPARK:
-        with pytest.raises(MissingResourceError, match=r"^a run on Spark needs pyspark; install it with"):
-            connected(spark="local[2]")

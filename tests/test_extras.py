@@ -7,11 +7,14 @@ import pytest
 
 from phistack import litellm_guardrail, presidio_recognizer, redact_spark
 from phistack.ensemble.batch.vault import Vault
+from phistack.ensemble.batch.workers.clusters import connected
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import errors
 from phistack.features.errors import MissingResourceError
 from phistack.features.formats import read_corpus
+from phistack.features.formats.database_table import DatabaseTable
+from phistack.features.formats.format import NoteFile
 from phistack.features.formats.parquet_table import arrow
 from phistack.submodels.blstm.tensorflow_reading import load_tensorflow
 
@@ -35,6 +38,8 @@ def begun() -> None:
         (lambda out: read_corpus(out.with_name("a.pdf")), r"format pdf needs pypdfium2; .* '\.\[documents\]"),
         (lambda out: read_corpus(out.with_name("a.rtf")), r"format rtf needs striprtf; .* '\.\[documents\]"),
         (lambda _: Vault(b"0123456789abcdef"), r"A vault needs cryptography; .* '\.\[vault\]"),
+        (lambda _: connected(spark="local[2]"), r"run on Spark needs pyspark; .* '\.\[spark\]"),
+        (lambda out: DatabaseTable(NoteFile(out / "note.toml")), r"database needs sqlalchemy; .* '\.\[database\]"),
         (lambda _: learn_vectors([]), r"learning word vectors needs gensim; .* '\.\[vectors\]"),
     ],
 )
