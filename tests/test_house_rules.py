@@ -22,8 +22,8 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "tomli_w": "tomli-w",
 }
-BY_NAME_ONLY = {"python-stdnum", "spacy-lookups-data"}
-"""Libraries whose modules a table names and `import_module` imports, and one of data alone."""
+BY_NAME_ONLY = {"psutil", "python-stdnum", "spacy-lookups-data"}
+"""What joblib ends processes with where there is no `pgrep`, as in a container; modules that a table names; data."""
 
 
 @pytest.fixture(scope="module")
