@@ -88,7 +88,7 @@ def test_results_tell_their_date_settings_protocol_and_variants() -> None:
     assert "Measured 2026-01-02 with the settings abcdef. Trained on A, scored on B. Variants tried: 4;" in section
     assert "| B | 90.00 | 95.00 | 94.00-96.00 |" in section
     assert max(map(len, section.splitlines())) <= 120
-    page = results_page([result("a"), result("b")], {}, variants)
+    page = results_page([result("c"), result("a"), result("b")], {}, variants)
     assert "[list](../benchmarks/variants.toml)" in page and "No variant was tried on this corpus." in page
 
 
@@ -144,6 +144,6 @@ def test_a_benchmark_writes_all_that_the_tables_need(tmp_path: Path, capsys: pyt
     assert read["schema"] == SCHEMA
     assert list(read["systems"]) == ["regex", "stack"]
     assert {part["part"] for part in read["training"]["parts"]} == {"features", "load", "regex", "stacker"}
-    page = results_page([msgspec.convert(read, BenchmarkResults)], {}, [])
+    page = results_page([result("b"), msgspec.convert(read, BenchmarkResults)], {}, [])
     assert "| A | precision | recall | F1 (95 % interval) | i2b2 relaxed |" in page
     assert not any(document.text[:30] in path.read_text(encoding="utf-8") for document in unseen.documents)
