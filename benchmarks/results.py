@@ -112,7 +112,7 @@ def readme_section(results: Sequence[BenchmarkResults], variants: Sequence[Tried
 def results_page(
     results: Sequence[BenchmarkResults], ablations: Mapping[str, AblationFile], variants: Sequence[TriedVariant]
 ) -> str:
-    """docs/results.md: for each corpus the systems, those of the first but in README.md, and types of PHI; ablations."""
+    """docs/results.md: for each corpus the systems (of the first README.md has them) and types of PHI; ablations."""
     lines = [_PAGE_HEAD]
     for result in results:
         measured = [_prose(_measured(result, variants, _LIST_IN_PAGE), _speed(result)), "", *_systems(result)]
