@@ -36,12 +36,12 @@ _TYPES = {
     "ORG": ("ORGANIZATION", "ORG"),
     "LOC": ("LOCATION", "LOC", "GPE", "GSP", "FACILITY", "FAC", "CITY", "STATE_OR_PROVINCE", "COUNTRY"),
     "MISC": (
-        "MISC", "NORP", "EVENT", "EVN", "WORK_OF_ART", "WRK", "PRODUCT", "OBJ", "LAW", "LANGUAGE", "NATIONALITY",
-        "RELIGION", "IDEOLOGY",
+        "MISC", "NORP", "EVENT", "EVN", "EVT", "WORK_OF_ART", "WRK", "PRODUCT", "PROD", "OBJ", "LAW", "LANGUAGE",
+        "NATIONALITY", "RELIGION", "IDEOLOGY", "DRV", "OTH",
     ),
     "NUM": ("NUMBER", "CARDINAL", "ORDINAL", "QUANTITY", "MONEY", "PERCENT", "MSR"),
 }  # fmt: skip
-"""Class -> what CoreNLP, NLTK and pipelines of spaCy call it; their dates are left to the rules, as in the paper."""
+"""Class -> what CoreNLP, NLTK, pipelines of spaCy and open corpora call it; their dates are left to the rules, as in the paper."""
 _CLASS_OF = {name: of_class for of_class, names in _TYPES.items() for name in names}
 
 
