@@ -41,7 +41,7 @@ _TYPES = {
     ),
     "NUM": ("NUMBER", "CARDINAL", "ORDINAL", "QUANTITY", "MONEY", "PERCENT", "MSR"),
 }  # fmt: skip
-"""Class -> what CoreNLP, NLTK, pipelines of spaCy and open corpora call it; their dates are left to the rules, as in the paper."""
+"""Class -> what CoreNLP, NLTK, spaCy and open corpora call it; their dates are left to the rules, as in the paper."""
 _CLASS_OF = {name: of_class for of_class, names in _TYPES.items() for name in names}
 
 
