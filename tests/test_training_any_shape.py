@@ -158,7 +158,7 @@ def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any, t
     """The rounds of the network and the rules are fewer, there are no taggers, and no PHI that is left to rules."""
     reported = tomllib.loads(PRESETS.text(name))
     preset = EngineSettings.preset(name)
-    fewer = {"blstm": {"epochs": 1, "least_steps": 1}, "tbed": {"max_rules": 5}}
+    fewer = {"blstm": {"epochs": 1, "least_steps": 1, "invented_notes": 0}, "tbed": {"max_rules": 5}}
     submodels = {name: {**given, **fewer.get(kind_of(name, given), {})} for name, given in preset.submodels.items()}
     assert TrainingOptions().jobs == 2
     learn_language_models(PLAIN, LanguageModelPlan(units=4, vector=4, epochs=1)).write(tmp_path / "models")
