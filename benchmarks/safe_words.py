@@ -1,10 +1,11 @@
-"""Make the lists of safe words of `--recall everything` from the tables of the package spacy-lookups-data.
+"""Make the lists of words that ship from the tables of the package spacy-lookups-data.
 
     python -m benchmarks.safe_words FOLDER       spacy_lookups_data/data of an installed package; half a minute
 
-Each list has the most frequent words of a language that are usually written in small letters or, in German, are in its
-dictionary. A word that is also a name, of Faker's or of
-`common_words.toml`, is in none.
+The list of safe words of `--recall everything` has the most frequent words of a language that are usually written in
+small letters or, in German, are in its dictionary. A word that is also a name, of Faker's or of `common_words.toml`, is
+in none. The list of the column `usual_case` has words as they are usually written; words of the German dictionary,
+where nouns have capitals, are in small letters.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from phistack.features.letters import without_accents
 from phistack.features.registry import packaged_table
 
 _OUT = ROOT / "ensemble" / "engine" / "safe"
-_MOST = 40_000
+_USUAL_OUT = ROOT / "features" / "columns" / "usual_case"
+_USUAL = ("de", "en")
+_MOST, _MOST_USUAL = 40_000, 100_000
 _CLOSED = 250
 """So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
 _SHORT = 1_500
@@ -60,6 +63,9 @@ def main() -> None:
         words = [word for number, word in enumerate(words) if number < _CLOSED or not _is_name(word, names | often)]
         (_OUT / f"{language}.txt").write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
         print(f"{language}: {len(words):,} words")
+    for language in _USUAL:
+        usual = sorted(islice(_usually(folder, language), _MOST_USUAL))
+        (_USUAL_OUT / f"{language}.txt").write_text("\n".join(usual) + "\n", encoding="utf-8")
 
 
 def _is_name(word: str, names: Collection[str]) -> bool:
@@ -75,16 +81,35 @@ def _words(folder: Path, language: str) -> Iterable[str]:
         return
     probability = _table(folder, f"{language}_lexeme_prob")
     never = min(probability.values())
-    totals: dict[str, float] = {}
-    for word, value in probability.items():
-        small = word.lower()
-        if small.isalpha():
-            totals[small] = max(totals.get(small, never), value)
-    ranked = sorted(totals, key=totals.__getitem__, reverse=True)
-    for rank, word in enumerate(ranked):
+    for rank, word in enumerate(_ranked(probability)):
         times = probability.get(word, never) - probability.get(word.title(), never)
         if word in known if known else times > (_TIMES_SMALL if rank > _CLOSED else -_TIMES_SMALL):
             yield word
+
+
+def _ranked(probability: Mapping[str, float]) -> list[str]:
+    """All words in small letters, the most frequent first."""
+    most: dict[str, float] = {}
+    for word, value in probability.items():
+        small = word.lower()
+        if small.isalpha():
+            most[small] = max(most.get(small, value), value)
+    return sorted(most, key=most.__getitem__, reverse=True)
+
+
+def _usually(folder: Path, language: str) -> Iterator[str]:
+    """Words as they are usually written, the most frequent first; none that is as often written otherwise."""
+    known, probability = set(_dictionary(folder, language)), _table(folder, f"{language}_lexeme_prob")
+    never = min(probability.values())
+    lists = Gazetteers.of_language(language).entries
+    names = {entry[0] for column in _NAMES for entry in lists[column] if len(entry) == 1}
+    for word in _ranked(probability):
+        if word in known:
+            yield from () if without_accents(word) in names else (word,)
+            continue
+        second, first = sorted((probability.get(one, never), one) for one in (word, word.title(), word.upper()))[-2:]
+        if first[0] - second[0] > _TIMES_SMALL:
+            yield first[1]
 
 
 def _dictionary(folder: Path, language: str) -> Iterable[str]:

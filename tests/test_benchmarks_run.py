@@ -137,9 +137,14 @@ def test_lists_of_safe_words_have_no_names(tmp_path: Path, monkeypatch: pytest.M
     }  # fmt: skip
     for name, table in tables.items():
         (tmp_path / f"{name}.json.gz").write_bytes(gzip.compress(json.dumps(table).encode()))
+    (tmp_path / "usual").mkdir()
     monkeypatch.setattr(safe_words, "_OUT", tmp_path)
+    monkeypatch.setattr(safe_words, "_USUAL_OUT", tmp_path / "usual")
     monkeypatch.setattr(safe_words, "_CLOSED", 0)
     monkeypatch.setattr(sys, "argv", ["safe_words", str(tmp_path)])
     safe_words.main()
     assert (tmp_path / "en.txt").read_text(encoding="utf-8").split() == ["eaten", "patient"]
     assert (tmp_path / "de.txt").read_text(encoding="utf-8").split() == ["patient"]
+    for language in ("en", "de"):
+        usual = (tmp_path / "usual" / f"{language}.txt").read_text(encoding="utf-8").split()
+        assert usual == ["Berlin", "eaten", "hunter", "patient"]

@@ -9,7 +9,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
-from phistack.features.columns.installed import FREQUENCY, installed_column
+from phistack.features.columns.installed import FREQUENCY, USUAL_CASE, installed_column
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
@@ -68,6 +68,15 @@ def test_the_frequencies_of_bokmal_stand_for_those_of_norwegian() -> None:
 def test_a_language_whose_frequencies_cannot_be_had_is_refused(language: str, why: str) -> None:
     with pytest.raises(PackageError, match=f"wordfreq .*{why}"):
         FREQUENCY.of(language)
+
+
+def test_how_a_word_is_usually_written_and_how_here() -> None:
+    english, german = (USUAL_CASE.of(language).value for language in ("en", "de"))
+    words = "knee KNEE nguyen Vermont mri Zzyxberg 2012".split()
+    assert [*map(english, words)] == ["a/a", "a/AA", "Aa/a", "Aa/Aa", "AA/a", "?/Aa", ""]
+    assert [*map(german, ("Wunde", "WIEN", "Koch"))] == ["a/Aa", "?/AA", "?/Aa"]
+    with pytest.raises(PackageError, match="no list of words of the language sv; leave the column usual_case out"):
+        USUAL_CASE.of("sv")
 
 
 def test_an_engine_that_asks_how_frequent_words_are_says_the_same_when_it_is_loaded(tmp_path: Path) -> None:

@@ -18,12 +18,16 @@ A package registers such an object under the name of the column, by an entry poi
     frequency                         a step of the Zipf scale, by wordfreq (Speer 2022): the decimal logarithm of the
                                       occurrences in a thousand million words (van Heuven et al. 2014), rounded down;
                                       "0" for an unknown word, nothing for what begins with no letter
+    usual_case                        how the word is usually written (`a` small, `Aa` capital, `AA` capitals, `?`
+                                      unknown) and how here: `Aa/a` for `nguyen`; nothing for what begins with no
+                                      letter; English and German
     number_pattern                    `date`, `part` or `phone` where the token is in text that looks like one
     regex_hit                         `email`, `url`, `ip`, or `digits`, a series of five digits or more
 
 Most are of the CRF of Berg and Dalianis (2019); `zip` is of Liu (2017), `ascii` of Trienes (2020), `regex_hit` of
 AnonyMate (Adams et al. 2019). simplemma and wordfreq have their data in their own files and use no server. Words and
-postal codes are in `on_request.toml`.
+postal codes are in `on_request.toml`; the words of `usual_case` in `usual_case/LANGUAGE.txt`, which
+`benchmarks/safe_words.py` makes. An engine does not keep them: who changes the file has to train again.
 """
 
 from __future__ import annotations
@@ -41,11 +45,11 @@ from phistack.features.columns.vocabulary import Coded, Vocabulary
 from phistack.features.columns.word_columns import NONE
 from phistack.features.errors import MissingResourceError, PackageError, need
 from phistack.features.letters import fold
-from phistack.features.registry import Registry, packaged_table
+from phistack.features.registry import Registry, packaged_table, packaged_text
 
 _OURS = (
     "ascii", "n_letters", "n_digits", "n_others", "honorific", "hospital", "frequency", "zip", "lemma",
-    "number_pattern", "regex_hit",
+    "usual_case", "number_pattern", "regex_hit",
 )  # fmt: skip
 COLUMNS = Registry(
     "phistack.columns",
@@ -212,6 +216,29 @@ def _frequencies(language: str) -> Callable[[str], str]:
 
 LEMMA = LanguageColumn("words", _lemmas, module="simplemma", extra="lemmas")
 FREQUENCY = LanguageColumn("words", _frequencies, module="wordfreq", extra="frequencies")
+
+
+def _usual_case(language: str) -> Callable[[str], str]:
+    usual = _usual_cases(language)
+    return lambda word: f"{usual.get(word.lower(), '?')}/{_case(word)}" if word[0].isalpha() else NONE
+
+
+@cache
+def _usual_cases(language: str) -> dict[str, str]:
+    try:
+        words = packaged_text("phistack.features.columns", f"usual_case/{language}.txt").split()
+    except FileNotFoundError:
+        raise PackageError(
+            f"there is no list of words of the language {language}; leave the column usual_case out"
+        ) from None
+    return {word.lower(): _case(word) for word in words}
+
+
+def _case(word: str) -> str:
+    return "a" if word.islower() else "AA" if len(word) > 1 and word.isupper() else "Aa"
+
+
+USUAL_CASE = LanguageColumn("words", _usual_case)
 
 _LooksLike = Sequence[tuple[str, str]]
 """Values and their patterns; the first match counts."""
