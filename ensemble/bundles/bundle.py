@@ -110,8 +110,8 @@ def write_files(path: Path, manifest: Mapping[str, Any], contents: Mapping[str, 
     if path.suffix == ".zip":
         with new_file(path) as part, zipfile.ZipFile(part, "w") as archive:
             for name in files.names:
-                # LZMA halves the vocabularies; arrays would hardly shrink. Fixed times make equal bundles equal files.
-                method = zipfile.ZIP_LZMA if name.endswith(".json") else zipfile.ZIP_DEFLATED
+                # LZMA suits vocabularies and CRFs; arrays hardly shrink. Fixed times make equal bundles equal files.
+                method = zipfile.ZIP_LZMA if name.endswith((".json", ".crfsuite")) else zipfile.ZIP_DEFLATED
                 archive.writestr(zipfile.ZipInfo(name), files.read(name), method, compresslevel=9)
     else:
         with new_folder(path) as part:
