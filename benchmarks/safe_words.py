@@ -64,8 +64,8 @@ def main() -> None:
         (_OUT / f"{language}.txt").write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
         print(f"{language}: {len(words):,} words")
     for language in _USUAL:
-        usual = sorted(islice(_usually(folder, language), _MOST_USUAL))
-        (_USUAL_OUT / f"{language}.txt").write_text("\n".join(usual) + "\n", encoding="utf-8")
+        usually = sorted(islice(_usually(folder, language), _MOST_USUAL))
+        (_USUAL_OUT / f"{language}.txt").write_text("\n".join(usually) + "\n", encoding="utf-8")
 
 
 def _is_name(word: str, names: Collection[str]) -> bool:
