@@ -3,6 +3,7 @@
 import importlib
 import json
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,17 @@ NOTES = [
 ]
 PATIENTS, TEXTS = [patient for patient, _ in NOTES], [text for _, text in NOTES]
 GOLDEN = golden_bundle.GOLDEN.with_suffix(".zip")
-LIBRARIES = ("datasets", "duckdb", "litellm", "pandas", "presidio_anonymizer", "pyarrow", "pyspark", "spacy")
+LIBRARIES = (
+    "datasets",
+    "duckdb",
+    "litellm",
+    "pandas",
+    "presidio_anonymizer",
+    "pyarrow",
+    "pyspark",
+    "ray.data",
+    "spacy",
+)
 PAGE = [e for e in examples_of((ROOT / "docs" / "adapters.md").read_text("utf-8")) if e.language == "python"]
 COLUMNS = Columns(others={"id": "keep", "group": "keep"})
 
@@ -146,6 +157,8 @@ def test_examples_of_the_page_run(example: Example, monkeypatch: pytest.MonkeyPa
         pytest.importorskip("litellm")
     if "spacy" in example.body:
         importlib.import_module("phistack.ensemble.adapters.spacy_component")  # which an entry point imports
+    if "ray.data" in example.body:
+        warnings.simplefilter("ignore")  # Those of Ray for itself; pytest restores what was.
     if "pyspark" in example.body:
         spark_session()
     monkeypatch.setattr(core, "bundle_path", lambda name: GOLDEN)
