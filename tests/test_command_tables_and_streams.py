@@ -33,7 +33,7 @@ from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
 OWN = ("--id-column", "note_id", "--text-column", "body", "--patient-column", "mrn")
-OTHERS = {"demo", "synthesize", "engines", "deidentify", "audit", "attack"}
+OTHERS = {"demo", "synthesize", "engines", "deidentify", "reidentify", "audit", "attack"}
 COLUMNS = ("note_id", "mrn", "body", "spans", "ward", "dob")
 
 

@@ -94,7 +94,7 @@ def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Seq
     :param digest: of the bundle.
     :param labels: of its engine.
     """
-    fingerprint = settings.fingerprint(form.name, digest) | {"written": form.written}
+    fingerprint = settings.fingerprint(form.name, digest) | {"form of output": form.written}
     roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)
     fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}

@@ -169,8 +169,9 @@ def _log(path: Path, key: bytes, facts: dict[str, Any]) -> None:
             seal = _seal(key, seal, content)
             if not hmac.compare_digest(seal, given):
                 raise SettingsError(f"line {number} of {path} was changed, or a line before it removed; ask who did so")
-        user = os.getuid()
-        name = next((entry.pw_name for entry in pwd.getpwall() if entry.pw_uid == user), "")
+        user, name = os.getuid(), ""
+        with suppress(KeyError):
+            name = pwd.getpwuid(user).pw_name
         who = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "by": f"{name} ({user}) on {socket.gethostname()}",

@@ -17,7 +17,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, cast
 
 from lxml import etree
@@ -68,7 +68,7 @@ _ATTRIBUTES = frozenset(f"{_W}{name}" for name in """
     lastColumn lastRow leader left leftFromText line linePitch lineRule noHBand noVBand num numId orient pos right
     rightFromText shadow space start end styleId sz themeColor themeFill themeFillShade themeFillTint themeShade
     themeTint top topFromText type val vertAnchor w tblpX tblpXSpec tblpY tblpYSpec
-""".split()) | {_SPACE}  # fmt: skip
+""".split()) | {_SPACE, _ID}  # fmt: skip
 _STYLED = tuple(f"{_W}{kind}" for kind in "pStyle rStyle tblStyle basedOn next link".split())
 _IN_NUMBERING = re.compile(r"(?<!%)\d{2,}|[^\W\d_]{2,}")
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
@@ -89,7 +89,7 @@ def rewritten(file: NoteFile, text: str, edits: Sequence[Edit]) -> bytes:
     :param edits: start, end and new text, in order; the new text gets the form of the first character that it replaces.
     :raises CorpusError: if it is no longer the same document, or an edit goes over cells or the like.
     """
-    parts = _copied(file.content(), file)
+    parts = _copied(file.content(), file, _ROOTS)
     pieces = _pieces(parts)
     if _text(pieces) != text:
         raise CorpusError(f"{file.name} was changed during the run; start the run again")
@@ -141,12 +141,12 @@ def _related(members: dict[str, bytes], part: str, file: NoteFile) -> dict[str, 
     }
 
 
-def _copied(content: bytes, file: NoteFile) -> dict[str, etree._Element]:
-    """The parts as far as they are copied, those with text first, under new names; links to headers name these."""
+def _copied(content: bytes, file: NoteFile, kinds: Iterable[str] = _TEXTS) -> dict[str, etree._Element]:
+    """Parts of these kinds as far as they are copied, under new names, which links to headers have too."""
     members = _unpacked(content, file)
     main = next((name for kind, name in _related(members, "", file).values() if kind == "officeDocument"), "")
     links, renamed = _related(members, main, file), dict[str, str]()
-    found: dict[str, list[etree._Element]] = {kind: [] for kind in _ROOTS}
+    found: dict[str, list[etree._Element]] = {kind: [] for kind in kinds}
 
     def copy(kind: str, name: str) -> etree._Element:
         root = _root(members, _ROOTS[kind], name, file)
@@ -163,9 +163,9 @@ def _copied(content: bytes, file: NoteFile) -> dict[str, etree._Element]:
             copy(str(reference.tag).removeprefix(_W).removesuffix("Reference"), name)
         reference.set(_ID, renamed[name])
     for kind, name in sorted(set(links.values())):
-        if kind in _ROOTS and kind not in ("header", "footer", "document"):
+        if kind in found and kind not in ("header", "footer", "document"):
             copy(kind, name)
-    parts = {f"{kind}{number}": part for kind in _ROOTS for number, part in enumerate(found[kind], 1)}
+    parts = {f"{kind}{number}": part for kind in found for number, part in enumerate(found[kind], 1)}
     _rename_styles(parts)
     return parts
 
@@ -197,10 +197,10 @@ def _copy_children(element: etree._Element, target: etree._Element, file: NoteFi
         elif kind in _UNWRAPPED:
             _copy_children(child, target, file)
         elif kind in _KEPT and (kind != "name" or target.tag == f"{_W}style"):
-            names = _ATTRIBUTES | ({_ID} if kind.endswith("Reference") else set())
             made = etree.SubElement(target, child.tag)
-            for key in filter(names.__contains__, child.keys()):
-                made.set(key, child.get(key, ""))
+            for key in child.keys():  # noqa: SIM118
+                if key in _ATTRIBUTES:
+                    made.set(key, child.get(key, ""))
             _copy_children(child, made, file)
             if kind == "t":
                 made.text = child.text

@@ -141,7 +141,7 @@ def opened_output(target: Path) -> tuple[InputFormat, dict[str, Any]]:
     try:
         run = summary["settings"]
         settings = FormatSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
-        name = run.get("written", run["form"])
+        name = run.get("form of output", run["form"])
     except (KeyError, TypeError, ValueError, SettingsError):
         raise CorpusError(
             f"the summary in {folder} was changed after the run, so the output cannot be checked"
