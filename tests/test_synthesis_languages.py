@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_notes_and_few_are_the_first_of_many(langua
 
 def test_the_notes_are_in_their_language_and_have_every_label_of_its_set() -> None:
     for language, label_set in LANGUAGES.items():
-        notes = synthesize(300, seed=3, language=language, registers="all")
+        notes = synthesize(400, seed=3, language=language, registers="all")
         assert notes.label_set.name == label_set
         assert language_of(note.text for note in notes.documents[:40]) == language
         assert {span.label for note in notes.documents for span in note.spans} >= set(
