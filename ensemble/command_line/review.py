@@ -24,7 +24,7 @@ def review(
     annotated: Annotated[bool, option("Begin with the spans in NOTES, not those of an engine.", "--annotated")] = False,
     order: Annotated[
         str, option(f"Which notes come first: {one_of(options.ORDERS)}.", names=options.ORDERS)
-    ] = "uncertain",
+    ] = "diverse",
     blind: Annotated[bool, option("Hide the suggestions of a random tenth of the notes.", "--blind")] = False,
     notes: Annotated[int, option("Review at most this many notes, drawn at random.", min=1)] = 1000,
     seed: options.SeedOption = 0,

@@ -1,6 +1,6 @@
 """Notes under review: what is suggested, what was decided, which is next, and how well it goes.
 
-    session = Session(documents, decisions, outlooks, order="uncertain")
+    session = Session(documents, decisions, outlooks, order_by="random")
     session.order                   [4, 0, 7, ...]: numbers of entries, those to judge first first
     session.opened(4)               the entry as the page shows it
     session.edit(4, "accept", [Change(8, 12, "DOCTOR", SUGGESTED, JUDGED)], seconds=1.5)
@@ -74,7 +74,7 @@ class Session:
     documents: Sequence[Document]
     decisions: Decisions
     outlooks: Sequence[Outlook]
-    order_by: str = "uncertain"
+    order_by: str = "diverse"
     blind: bool = False
     engine: str = ""
 
