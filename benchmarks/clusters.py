@@ -29,6 +29,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.tools.numerics import numeric_environment
+from phistack.features.errors import MissingResourceError
 
 _MILLIONS = 13
 _MASTER = "local[2]"
@@ -53,7 +54,10 @@ def main() -> None:
         rate("2 processes (joblib)", source, model=model, load=load, jobs=2)
         with dask() as address:
             rate("Dask, 2 workers", source, model=model, load=load, cluster=address)
-        rate(f"Spark {_MASTER}", source, model=model, load=load, spark=_MASTER)
+        try:
+            rate(f"Spark {_MASTER}", source, model=model, load=load, spark=_MASTER)
+        except MissingResourceError as error:
+            print(error)
 
 
 def note_table(path: Path, n_notes: int) -> Path:

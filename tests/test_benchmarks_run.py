@@ -27,6 +27,7 @@ SHORT = {
     "batch --model {engine} --documents 4 --out {out}": "two processes are",
     "certificates --notes 60 --divisions 3 --patients 20": "3 divisions of 30 patients",
     "certificates --corpus {corpora}/meddocan/train --submodels regex --divisions 3 --patients 3": "3 divisions of",
+    "clusters --notes 24": "Dask, 2 workers: 24 notes, 0 held back",
     "engines dutch --measure {engine}": "notes written by hand (nl), kept back:",
     "english --corpora {empty} --documents 12 --submodels regex --jobs 1 --out {out} --results {results}": "stack",
     "faults --engine {engine} --kills 0 --inputs 20 --texts 0 --mixtures 1 --no-commands --jobs 1": "20 mutated inputs",

@@ -77,7 +77,7 @@ def test_without_a_chain_tags_are_the_likeliest_that_the_scheme_allows(tables: l
         alone = {
             (int(starts[i]), int(ends[i]), tag[2:])
             for i, tag in enumerate(tags)
-            if tag.startswith("S-") and {tags[i - 1 : i] and tags[i - 1], *tags[i + 1 : i + 2]} <= {"O"}
+            if tag.startswith("S-") and {*tags[max(0, i - 3) : i], *tags[i + 1 : i + 4]} <= {"O"}
         }
         assert alone <= found, "where the likeliest tags are allowed, they are taken"
 
