@@ -83,6 +83,7 @@ BAD: list[tuple[str, Callable[[], bytes], str]] = [
     ("pdf", lambda: pdf(shown(SECRET), PICTURE), "a picture in the place of text on page 2"),
     ("pdf", lambda: pdf(*[b""] * 10_000), "has no text on its 10000 pages"),
     ("pdf", lambda: pdf(shown(SECRET), trailer=LOCKED), "is encrypted; save it without"),
+    ("pdf", lambda: pdf(b"BT /F 9 Tf %b ET" % (b"(x) Tj " * 4_000_000)), "takes too much time or memory to read"),
     ("rtf", lambda: SECRET.encode(), "is not RTF"),
     ("rtf", lambda: RTF[:150], "is damaged RTF, or is cut off"),
     ("rtf", lambda: rb"{\rtf1{\fonttbl{\f0\fcharset0 %b}}}" % (b"x" * 10**6), "is damaged RTF"),

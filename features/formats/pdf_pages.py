@@ -1,0 +1,61 @@
+"""The text of each page of a PDF, by PDFium in a process of its own, which a hostile file may crash or fill.
+
+python -P pdf_pages.py < 110-01.pdf        {"pages": ["Seen by Dr. Ames."]}, or {"problem": "is encrypted; ..."}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import suppress
+from typing import Any
+
+import pypdfium2
+from pypdfium2.raw import FLAT_NORMALDISPLAY, FORMTYPE_XFA_FULL, FPDFPage_Flatten
+
+_PASSWORD = 4
+_MOST_MEMORY = 2**30
+# PDFium ends lines as Windows does, and has U+FFFE and U+0002 for a hyphen at the end of a line.
+_LINE_END, _HYPHEN = re.compile(r"\r\n?"), re.compile("[\ufffe\x02]")
+
+
+def pages_of(content: bytes) -> list[str]:
+    """The text of each page; :raises ValueError: saying what is wrong with the file."""
+    try:
+        pdf = pypdfium2.PdfDocument(content)
+        if pdf.get_formtype() == FORMTYPE_XFA_FULL:
+            raise ValueError("is a form of XFA, whose text is not read; print it to a PDF")
+        return [_page(pdf, number) for number in range(len(pdf))]
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == _PASSWORD:
+            raise ValueError("is encrypted; save it without a password") from None
+        raise ValueError("is not a PDF, or is damaged; get a complete copy of it") from None
+
+
+def _page(pdf: Any, number: int) -> str:
+    page = pdf[number]
+    FPDFPage_Flatten(page, FLAT_NORMALDISPLAY)
+    page.close()
+    page = pdf[number]
+    text: str = page.get_textpage().get_text_bounded()
+    if not text.strip() and next(page.get_objects(max_depth=1), None) is not None:
+        raise ValueError(f"has a picture in the place of text on page {number + 1}; run text recognition on it")
+    page.close()
+    return _HYPHEN.sub("-", _LINE_END.sub("\n", text)).strip("\n")
+
+
+def main() -> None:
+    """Read a file from standard input, and write the answer."""
+    with suppress(ImportError):  # as on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+    try:
+        print(json.dumps({"pages": pages_of(sys.stdin.buffer.read())}))
+    except ValueError as error:
+        print(json.dumps({"problem": str(error)}))
+
+
+if __name__ == "__main__":
+    main()
