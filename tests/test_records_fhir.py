@@ -217,3 +217,13 @@ def test_processes_and_packing_change_nothing_and_every_command_reads_the_notes(
     assert corpus.documents[0].text.startswith("Patient Ann Hill") and corpus.documents[0].group == "pat-1"
     with pytest.raises(CorpusError, match="only deidentify writes fhir"):
         write_corpus(corpus, tmp_path / "x", format="fhir")
+
+
+def test_a_quantity_in_years_is_an_age(tmp_path: Path) -> None:
+    def measured(value: int, unit: str) -> Any:
+        return OBSERVATION | {"valueQuantity": {"value": value, "system": "http://unitsofmeasure.org", "code": unit}}
+
+    deidentify(run(tmp_path, measured(93, "a"), measured(61, "a"), measured(93, "kg"), policy="safe-harbor"))
+    old, young, heavy = (resource["valueQuantity"] for resource in written(tmp_path / "out.ndjson"))
+    assert "value" not in old and "93" not in json.dumps(old) and old["_value"]["extension"]
+    assert (young["value"], heavy["value"]) == (61, 93)

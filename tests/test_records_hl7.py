@@ -110,3 +110,11 @@ def test_a_cut_message_is_as_safe_and_other_encodings_are_read(tmp_path: Path) -
     assert "Señora [PATIENT]" in read.target.read_text("cp1252")
     done.source.write_text(message(HEAD, PID, *REPORT))
     assert read_corpus(done.source, format="hl7").documents[0].text.startswith("Patient Ann\nHill & son, MRN")
+
+
+def test_a_number_of_years_is_an_age(tmp_path: Path) -> None:
+    ages = ("OBX|1|NM|30525-0^Age^LN||93|a", "OBX|2|NM|30525-0^Age^LN||61|YR", "OBX|3|NM|2345-7^GLU^LN||93|mg/dL")
+    done = run(tmp_path, message(HEAD, PID, *ages), "safe-harbor")
+    deidentify(done)
+    old, young, other = (segment[5] for segment in values(done.target)["OBX"])
+    assert old and "93" not in old and (young, other) == ("61", "93")

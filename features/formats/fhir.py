@@ -144,7 +144,7 @@ class FhirTable(FieldTable):
             if branches and (rule == OTHER or self.rules[rule] != REMOVE):
                 for branch in branches:
                     inner = branch.get("resourceType")
-                    yield from self._walk(branch, inner or kind.removesuffix("Type"), inner or f"{path}.{key}")
+                    yield from self._walk(branch, inner or _held(kind, branch), inner or f"{path}.{key}")
             elif branches or (isinstance(value, list) and kind in _FORMS):
                 # A day in a list has no place for what is no day.
                 yield Field((*names, OTHER) if branches else (OTHER,), None, _unused, partial(_drop, tree, key))
@@ -157,6 +157,12 @@ class FhirTable(FieldTable):
     def spelled(self, tree: dict[str, Any]) -> str:
         """One line of JSON, without what the rules have emptied."""
         return _spelled(tree) + "\n"
+
+
+def _held(kind: str, branch: dict[str, Any]) -> str:
+    """The data type of a branch; a quantity in years is an age."""
+    is_age = kind == "QuantityType" and str(branch.get("code", branch.get("unit"))).lower() in _TABLE["years"]
+    return "Age" if is_age else kind.removesuffix("Type")
 
 
 def _leaf(tree: dict[str, Any], element: str, names: tuple[str, ...], holder: Any, at: Any) -> Field:

@@ -159,7 +159,9 @@ class Hl7Table(FieldTable):
     def _values(self, message: _Message, segment: list[Any], at: int, types: _Types) -> Iterator[Field]:
         field = f"{segment[0]}-{at}"
         kind = types.of(types.fields, field.replace("-", "_"))
-        kind = segment[2][0][0][0] if kind == "varies" and segment[0] == "OBX" else kind
+        if kind == "varies" and segment[0] == "OBX":
+            is_age = len(segment) > 6 and segment[6][0][0][0].lower() in _TABLE["years"]
+            kind = "age" if is_age else segment[2][0][0][0]
         for parts in segment[at]:
             for n, part in enumerate(parts, 1):
                 outer = types.of(types.components, f"{kind}_{n}") or kind * (n == 1)
