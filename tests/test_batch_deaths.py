@@ -110,12 +110,12 @@ def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_ot
     write(run.source, {7: "WAIT", 70: "FAIL", 300: "WAIT"})
     (run.model / "wait").touch()
     run = replace(run, load=engines.waiting, jobs=1)
-    first = deidentify(replace(run, timeout=0.3))
+    first = deidentify(replace(run, timeout=1.5))
     assert first.quarantined == 3 and run.work.exists()
     before = results(run)
-    again = deidentify(replace(run, timeout=0.2))
+    again = deidentify(replace(run, timeout=1.0))
     assert again.quarantined == 3 and {note["id"] for note in quarantine(run)} == {"103-02", "135-01", "250-01"}
-    assert {note["reason"] for note in quarantine(run)} >= {"it took longer than 0.2 seconds"}
+    assert {note["reason"] for note in quarantine(run)} >= {"it took longer than 1 seconds"}
     assert run.target.read_bytes() == before[0] and audit_run(run.target).problems == ()
     (run.model / "wait").unlink()
     last = deidentify(run)
@@ -129,7 +129,7 @@ def test_the_same_command_tries_notes_again_that_died_or_took_too_long_and_no_ot
 
 def test_notes_are_tried_again_only_where_nothing_was_changed(run: RunSettings) -> None:
     write(run.source, {7: "WAIT"})
-    run = replace(run, load=engines.faulty, jobs=1, timeout=0.2)
+    run = replace(run, load=engines.faulty, jobs=1, timeout=1.0)
     deidentify(run)
     with pytest.raises(SettingsError, match="already there"):
         deidentify(replace(run, policy=Policy.named("mask")))
