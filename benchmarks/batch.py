@@ -19,10 +19,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -40,6 +40,8 @@ from phistack.ensemble.engine import Engine  # noqa: E402
 from phistack.ensemble.stacking.candidates import Decision  # noqa: E402
 from phistack.features.documents import Span  # noqa: E402
 from phistack.features.writing import write_json  # noqa: E402
+
+_K = TypeVar("_K")
 
 _MILLIONS = 13
 _EURO_PER_CORE_HOUR = 0.04
@@ -125,7 +127,7 @@ def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: st
         form_settings=FormatSettings(Columns(rest="keep")),
         load=load_bundle if model else _patterns,
     )
-    with _sampled() as samples:
+    with sampled(_memory) as samples:
         begin = time.monotonic()
         summary = deidentify(settings)
         seconds = time.monotonic() - begin
@@ -162,15 +164,14 @@ def _synthetic(folder: Path, n_documents: int) -> Path:
 
 
 @contextmanager
-def _sampled() -> Iterator[list[tuple[float, dict[int, int]]]]:
-    """The seconds since the begin, and the resident memory of this process and its children in MiB, twice a second."""
-    samples: list[tuple[float, dict[int, int]]] = []
+def sampled(measure: Callable[[], dict[_K, int]]) -> Iterator[list[tuple[float, dict[_K, int]]]]:
+    """The seconds since the beginning, and what is measured, twice a second and at the end."""
+    samples: list[tuple[float, dict[_K, int]]] = []
     begin, over = time.monotonic(), threading.Event()
 
     def sample() -> None:
         while not over.wait(0.5):
-            found = {pid: _resident(pid) for pid in (os.getpid(), *_children())}
-            samples.append((time.monotonic() - begin, found))
+            samples.append((time.monotonic() - begin, measure()))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()
@@ -179,7 +180,12 @@ def _sampled() -> Iterator[list[tuple[float, dict[int, int]]]]:
     finally:
         over.set()
         thread.join()
-        samples.append((time.monotonic() - begin, {os.getpid(): _resident(os.getpid())}))
+        samples.append((time.monotonic() - begin, measure()))
+
+
+def _memory() -> dict[int, int]:
+    """The resident memory of this process and its children in MiB."""
+    return {pid: _resident(pid) for pid in (os.getpid(), *_children())}
 
 
 def _children() -> list[int]:

@@ -15,14 +15,13 @@ import argparse
 import csv
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.batch import _no_bundle, _patterns, _short_note
+from benchmarks.batch import _no_bundle, _patterns, _short_note, sampled
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
 from phistack.ensemble.batch.rows import laid_out
 from phistack.ensemble.bundles.bundle import load_bundle
@@ -33,7 +32,6 @@ from phistack.features.errors import MissingResourceError
 
 _MILLIONS = 13
 _MASTER = "local[2]"
-Sample = tuple[float, dict[str, int]]
 
 
 def main() -> None:
@@ -87,7 +85,7 @@ def rate(name: str, source: Path, **how: Any) -> None:
 
 def memory(source: Path, **how: Any) -> None:
     """Do a run, and print the peaks of memory in its first quarter and in the whole."""
-    with _sampled() as samples:
+    with sampled(_memory) as samples:
         rate(f"Spark {_MASTER}", source, **how)
     quarter = samples[-1][0] / 4
     for kind in ("reads and writes", "JVM", "worker"):
@@ -107,30 +105,17 @@ def dask() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
-@contextmanager
-def _sampled() -> Iterator[list[Sample]]:
-    """The seconds since the begin, and the greatest resident memory of each kind of process in MiB."""
+def _memory() -> dict[str, int]:
+    """The greatest resident memory of each kind of process in MiB."""
     import psutil
 
-    samples: list[Sample] = []
-    begin, over, this = time.monotonic(), threading.Event(), psutil.Process()
-
-    def sample() -> None:
-        while not over.wait(1.0):
-            found = {"reads and writes": this.memory_info().rss >> 20}
-            for process in this.children(recursive=True):
-                with suppress(psutil.NoSuchProcess):
-                    kind = "JVM" if process.name() == "java" else "worker"
-                    found[kind] = max(found.get(kind, 0), process.memory_info().rss >> 20)
-            samples.append((time.monotonic() - begin, found))
-
-    thread = threading.Thread(target=sample, daemon=True)
-    thread.start()
-    try:
-        yield samples
-    finally:
-        over.set()
-        thread.join()
+    this = psutil.Process()
+    found = {"reads and writes": this.memory_info().rss >> 20}
+    for process in this.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            kind = "JVM" if process.name() == "java" else "worker"
+            found[kind] = max(found.get(kind, 0), process.memory_info().rss >> 20)
+    return found
 
 
 if __name__ == "__main__":

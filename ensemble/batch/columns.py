@@ -169,7 +169,7 @@ class Columns:
         return replace(self, texts=("notes",), others=dict(rules), numbered=True)
 
     def of_layout(self, layout: str, names: Sequence[str]) -> Columns:
-        """The same for a table of a known layout, whose names may be in any case; what an option names goes before.
+        """The same for a table of a known layout, whose names may be in any case; options override it.
 
         :param names: the columns that are there.
         """

@@ -88,7 +88,9 @@ class Store:
 
     def _encode(self, outcomes: Sequence[Outcome]) -> bytes:
         fine = [(row, result) for row, result in outcomes if not row.problem and not (result and result.problem)]
-        return self.form.encode([(_edited(row, result), result.texts if result else ()) for row, result in fine])
+        if self.form.settings.write:
+            fine = [(_edited(row, result), result) for row, result in fine]
+        return self.form.encode([(row, result.texts if result else ()) for row, result in fine])
 
     def _problem(self, row: Row, result: NoteResult) -> str:
         try:
