@@ -118,3 +118,10 @@ def test_a_number_of_years_is_an_age(tmp_path: Path) -> None:
     deidentify(done)
     old, young, other = (segment[5] for segment in values(done.target)["OBX"])
     assert old and "93" not in old and (young, other) == ("61", "93")
+
+
+def test_two_processes_change_nothing(tmp_path: Path) -> None:
+    one = run(tmp_path, message(HEAD, PID, *REPORT) * 3)
+    two = replace(one, target=tmp_path / "two.hl7", jobs=2)
+    assert deidentify(one).notes == deidentify(two).notes == 3
+    assert one.target.read_bytes() == two.target.read_bytes()
