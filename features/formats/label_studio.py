@@ -33,6 +33,7 @@ _BETWEEN = re.compile(r"[ \t\r\n,]*")
 _DECODER = json.JSONDecoder()
 _SEVERAL = "tasks with several annotations, of which one was read: the ground truth, or the last"
 _PREDICTED = "tasks without an annotation, of which the predictions were read"
+_EMPTY = "tasks without an annotation and without predictions in the export, which have no spans"
 _IN_UNITS = "spans whose offsets counted UTF-16 units, as the text that is quoted beside them shows"
 
 
@@ -82,16 +83,20 @@ def _note(place: str, task: Any, how: Reading) -> Document:
     if not how.annotated:
         return replace(document, scores={})
     done = [one for one in _objects(place, task, "annotations") if one.get("was_cancelled") is not True]
-    how.warnings.update([_SEVERAL] * (len(done) > 1) + [_PREDICTED] * (not done))
+    guesses = _objects(place, task, "predictions")
+    how.warnings.update([_SEVERAL] * (len(done) > 1) + [_PREDICTED if guesses else _EMPTY] * (not done))
     chosen = max(enumerate(done), key=lambda one: (one[1].get("ground_truth") is True, one[0]), default=None)
-    found = chosen[1] if chosen else {"result": [], **(_objects(place, task, "predictions") or [{}])[-1]}
-    scored = [pair for region in _objects(place, found, "result") for pair in _spans(place, document, region, how)]
-    scores = {span: float(score) for span, score in scored if type(score) in (int, float)}
-    return replace(document, spans=tuple(span for span, _ in scored), scores=None if done else scores)
+    found = chosen[1] if chosen else (guesses or [{}])[-1]
+    # Whoever draws a span on a suggestion has it twice, so each counts once.
+    scored = dict(pair for region in _objects(place, found, "result") for pair in _spans(place, document, region, how))
+    scores = {span: float(score) for span, score in scored.items() if type(score) in (int, float)}
+    return replace(document, spans=tuple(scored), scores=None if done else scores)
 
 
 def _objects(place: str, holder: dict[str, Any], name: str) -> list[dict[str, Any]]:
     found = holder.get(name) or []
+    if isinstance(found, list):
+        found = [one for one in found if type(one) is not int]  # An export as JSON has only numbers of predictions.
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise CorpusError(f"{place}: {name} must be a list of objects; export the project as JSON")
     return found
