@@ -1,5 +1,6 @@
 """HL7 v2 in batch runs: the lines of a report are one note, values go by their rules, bad input has one outcome."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,6 +119,24 @@ def test_a_number_of_years_is_an_age(tmp_path: Path) -> None:
     deidentify(done)
     old, young, other = (segment[5] for segment in values(done.target)["OBX"])
     assert old and "93" not in old and (young, other) == ("61", "93")
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.3", "2.7"])
+def test_numbers_and_names_of_old_and_withdrawn_types_do_not_stay(version: str, tmp_path: Path) -> None:
+    person = "PID|1|4711|4712^3^M10|4713|Hill^Ann||19500403||Quux||||||||||4714|123-45-6789|DL4715"
+    visit = "PV1|1|I|||||||||||||||||4716"
+    parts = (visit, "IN2|1|4717|123-45-6789||||4718", "OBR|1|4719|4720", "GT1|1|4721", "OBX|1|NM|x||5550123456~47.2")
+    done = run(tmp_path, message(HEAD.replace("|2.5", f"|{version}"), person, *parts))
+    assert deidentify(done).quarantined == 0
+    written = done.target.read_text()
+    assert not re.findall(r"47\d\d|Quux|6789|555|HILL", written) and written.rstrip().endswith("~47.2")
+
+
+def test_escapes_hide_no_name_and_a_line_end_in_them_is_one_of_the_note(tmp_path: Path) -> None:
+    person = PID.replace("Hill", "Garc\u00eda")
+    done = run(tmp_path, "\ufeff" + message(HEAD, person, r"NTE|1||Garc\XC3AD\a,\X0D0A\Garc\Xc3ad\a"))
+    assert deidentify(done).quarantined == 0
+    assert values(done.target)["NTE"][0][3] == r"[PATIENT],\.br\[PATIENT]"
 
 
 def test_two_processes_change_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -35,8 +36,9 @@ _NULL = '""'
 _NAMES = "FSRET"
 _DAYS = ("DT", "DTM", "TS")
 _ENVELOPE = (b"FHS", b"BHS", b"BTS", b"FTS")
-_CODE = re.compile(r"[\w.:+/<>=-]{1,20}")
-_ESCAPE = re.compile(r"\\(?:(X(?:[0-9A-F]{2})+)|([FSTRE])|(\.[a-z]+[+-]?\d*)|[HN])\\")
+_CODE, _NUMBER = re.compile(r"[\w.:+/<>=-]{1,20}"), re.compile(r"[<>=]{0,2}[+-]?\d{1,7}(\.\d*)?")
+"""What is kept looks like this; a longer number may be that of somebody, or a date."""
+_ESCAPE = re.compile(r"\\(?:X((?:[0-9A-Fa-f]{2})+)|([FSTRE])|(\.[A-Za-z]+[+-]?\d*)|[HN])\\")
 _LINE, _REPEATED = "\u2028", "\u2029"
 """What stands for `\\.br\\` and for a repetition sign in a note."""
 
@@ -86,7 +88,7 @@ class _Message:
         """A value without escapes."""
         named = dict(zip(_NAMES, self.signs, strict=True))
         return _ESCAPE.sub(
-            lambda m: bytes.fromhex(m[1][1:]).decode("latin-1") if m[1] else named.get(m[2], _LINE if m[3] else ""),
+            lambda m: _of_hexadecimal(m[1]) if m[1] else named.get(m[2], _LINE if m[3] else ""),
             raw.replace(self.signs[3], "\\"),
         )
 
@@ -95,6 +97,15 @@ class _Message:
         sign = self.signs[3]
         named = {sign: name for name, sign in zip(_NAMES, self.signs, strict=True)} | {_LINE: ".br"}
         return "".join(f"{sign}{named[c]}{sign}" if c in named else c for c in text)
+
+
+def _of_hexadecimal(digits: str) -> str:
+    """The text of an escape; a line end in it is one of a note."""
+    try:
+        text = bytes.fromhex(digits).decode("utf-8")
+    except UnicodeDecodeError:
+        text = bytes.fromhex(digits).decode("latin-1")
+    return _END.sub(_LINE, text)
 
 
 class Hl7Table(FieldTable):
@@ -108,7 +119,7 @@ class Hl7Table(FieldTable):
         for number, line in enumerate(file.lines(), 1):
             if line is None:
                 yield f"line {number}", None
-            for segment in _SEGMENT.findall((line or b"").translate(None, b"\x0b\x1c")):
+            for segment in _SEGMENT.findall((line or b"").removeprefix(BOM_UTF8).translate(None, b"\x0b\x1c")):
                 if segment.startswith((b"MSH", *_ENVELOPE)):
                     if message:
                         yield f"line {begin}", b"".join(message)
@@ -168,8 +179,9 @@ class Hl7Table(FieldTable):
                 for s in range(len(part)):
                     inner = types.of(types.components, f"{outer}_{s + 1}") or outer * (s == 0)
                     own = f"{field}.{n}", field, f"{kind}.{n}", kind, f"{outer}.{s + 1}", outer, inner, kind and "ST"
-                    is_kept = self.rules[self.rule(own)] == KEEP and not _CODE.fullmatch(part[s])
-                    yield _leaf(message, part, s, (OTHER,) if is_kept else own, is_day=inner in _DAYS)
+                    form = _NUMBER if inner == "NM" else _CODE
+                    is_odd = self.rules[self.rule(own)] == KEEP and not form.fullmatch(part[s])
+                    yield _leaf(message, part, s, (OTHER,) if is_odd else own, is_day=inner in _DAYS)
 
     def spelled(self, message: _Message) -> str:
         """The segments with the ends that they had."""
