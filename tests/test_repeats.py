@@ -23,7 +23,6 @@ from phistack.ensemble.stacking.repeats.classifier import REPEAT, RepeatClassifi
 from phistack.ensemble.stacking.repeats.search import Repeat, search
 from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts
 from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
-from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
 from phistack.ensemble.views.explanation import print_explanation
@@ -348,10 +347,10 @@ def test_seeking_again_can_be_switched_off(training: Any) -> None:
 @pytest.mark.parametrize("damage", [b"{}", b"[", b'{"evidence": []}'])
 def test_damaged_repeats_are_refused(training: Any, tmp_path: Path, damage: Any) -> None:
     stacker = training.engine.stacker
-    save_stacker(stacker, tmp_path)
+    stacker.save(tmp_path)
     (tmp_path / "repeats.json").write_bytes(damage)
     with pytest.raises(BundleError, match="repeats"):
-        load_stacker(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
+        Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
 
 
 @given(st.text(st.sampled_from("aé1_ .\u0301\u0308-"), max_size=20))

@@ -12,7 +12,6 @@ from sklearn.svm import SVC, LinearSVC
 from phistack.ensemble.stacking.candidates import PooledCandidate, chosen_spans, pooled
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
-from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
 from phistack.ensemble.stacking.surface_forms import SurfaceForms, surface_form
 from phistack.ensemble.stacking.svm import (
     KERNELS,
@@ -206,8 +205,8 @@ def test_many_notes_are_decided_as_each_alone() -> None:
 def test_a_saved_stacker_decides_as_before(tmp_path: Path) -> None:
     tables, pools = _training()
     stacker = Stacker().fit(tables, pools, sources=("crf", "regex"))
-    save_stacker(stacker, tmp_path)
-    again = load_stacker(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
+    stacker.save(tmp_path)
+    again = Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
     assert next(again.decide_all(tables[:1], pools[:1])) == next(stacker.decide_all(tables[:1], pools[:1]))
 
 

@@ -37,7 +37,7 @@ from phistack.ensemble.bundles.self_test import SelfTest, check_self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.stacker_files import load_stacker, save_stacker
+from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.stacking.subsets import Subset, in_order, no_stacker, subset_name, subsets_of
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.tools.version import installed
@@ -149,11 +149,11 @@ def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path)
     }
     write_json(folder / "label_set.json", state)
     engine.space.save(folder / "features")
-    save_stacker(engine.stacker, folder / "stacker")
+    engine.stacker.save(folder / "stacker")
     if engine.stacker.counts is not None:
         engine.stacker.counts.save(folder)
     for subset, stacker in engine.subset_stackers.items():
-        save_stacker(stacker, folder / "subset_stackers" / subset_name(subset))
+        stacker.save(folder / "subset_stackers" / subset_name(subset))
     for model in engine.submodels:
         home = folder / "submodels" / model.name
         if model.name in models:
@@ -198,7 +198,7 @@ def _read_engine(files: SavedFiles, kinds: Mapping[str, str], names: Subset) -> 
     homes[tuple(kinds)] = files.part("stacker")
     counts = WordCounts.load(files) if WordCounts.FILE in files else None
     stackers = {
-        subset: load_stacker(home, sources=subset, counts=counts) for subset, home in homes.items() if home.names
+        subset: Stacker.load(home, sources=subset, counts=counts) for subset, home in homes.items() if home.names
     }
     if names not in stackers:
         raise no_stacker(names)

@@ -140,7 +140,8 @@ def pseudonymise(
     """Replace the annotated PHI of a corpus by surrogates and move its spans, so that it can be shared."""
     from phistack.ensemble.batch.settings import key_or_seed, policy_from
     from phistack.ensemble.deidentification.keyed_choices import usable_key
-    from phistack.ensemble.tasks.pseudonyms import pseudonymise_corpus, renumbered
+    from phistack.ensemble.tasks.pseudonyms import REVIEWED, STILL_THERE, pseudonymise, renumbered, to_review
+    from phistack.features.files import sheet
     from phistack.features.formats.corpora import input_path, write_corpus
     from phistack.features.formats.recognise import format_told_by
     from phistack.features.writing import new_file, refuse_taken
@@ -152,18 +153,19 @@ def pseudonymise(
     format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(corpus))
     if new_ids:
         notes = renumbered(notes, usable_key(key))
-    made = pseudonymise_corpus(notes, chosen, key, language=language)
-    with new_file(review) if review else nullcontext() as sheet:
-        if sheet:
-            sheet.write_text(made.sheet(), encoding="utf-8")
-        write_corpus(made.result.corpus, out, format=format)
+    made = pseudonymise(notes, chosen, key, language=language)
+    places = to_review(notes, made, chosen, language=language)
+    with new_file(review) if review else nullcontext() as part:
+        if part:
+            part.write_text(sheet(REVIEWED, places), encoding="utf-8")
+        write_corpus(made.corpus, out, format=format)
     say_remarks(notes)
-    say_where(made.result.corpus.documents, out)
+    say_where(made.corpus.documents, out)
     warn({what: count for what, count in (
-        ("tags in place of surrogates, for a person to rewrite (see --review)", len(made.result.tags)),
-        ("places with unmarked PHI of the patient (see --review)", made.n_still_there),
-        ("spans that were removed with their text", made.result.removed),
-        ("notes without any PHI marked, which are unchanged", made.n_unmarked),
+        ("tags in place of surrogates, for a person to rewrite (see --review)", len(made.tags)),
+        ("places with unmarked PHI of the patient (see --review)", sum(place[-1] == STILL_THERE for place in places)),
+        ("spans that were removed with their text", made.removed),
+        ("notes without any PHI marked, which are unchanged", sum(not result.replacements for result in made.results)),
     ) if count})  # fmt: skip
 
 

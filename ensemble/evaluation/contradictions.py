@@ -117,13 +117,10 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
     return Contradictions(context, sum(len(note.phi) for note in notes), *(counts[name] for name in names))
 
 
-def outvoted(documents: Sequence[Document], *, context: int = 1) -> Iterator[Outvoted]:
-    """The places that are marked in another way than most between the same words, note by note.
-
-    :param context: as for `contradictions`.
-    """
-    notes = [_cut(document, context) for document in documents]
-    places, markings = _compared(notes, context)
+def outvoted(documents: Sequence[Document]) -> Iterator[Outvoted]:
+    """The places that are marked in another way than most between the same words, note by note."""
+    notes = [_cut(document, 1) for document in documents]
+    places, markings = _compared(notes, 1)
     for place in places:
         [(most, as_elsewhere)] = markings[place.window].most_common(1)
         as_here = markings[place.window][place.marking]

@@ -108,12 +108,12 @@ class Summaries:
         return {name: dict(sorted(classes.items())) for name, classes in counted.items()}
 
 
-def differences(these: Profile, others: Profile, level: float = LEVEL) -> dict[str, float]:
+def differences(these: Profile, others: Profile) -> dict[str, float]:
     """In what notes differ from others, each with its p-value after Holm's correction; empty if in nothing."""
     names = [name for name in these if these[name] and others.get(name)]
     tests = (_by_chi_squared if name == LANGUAGE else _by_rank for name in names)
     p_values = [test(these[name], others[name]) for name, test in zip(names, tests, strict=True)]
-    return {name: round(p, 6) for name, p in zip(names, holm(p_values), strict=True) if p < level}
+    return {name: round(p, 6) for name, p in zip(names, holm(p_values), strict=True) if p < LEVEL}
 
 
 def _by_rank(these: Mapping[str, int], others: Mapping[str, int]) -> float:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SCHEMA = "phistack.frontier.v1"
-_REACH = 8.0
-"""Distance from a point to its number, in points."""
 _COLUMNS = ("system", "frontier", "notes/s", "range", "load in s", "peak MB", "precision", "recall", "F1")
 _PROTOCOL = (
     "Each subset of the submodels, with the stacker that was trained for it, annotated all notes in a new process with "
@@ -97,19 +95,17 @@ class Frontier:
         return {"table": Table(_COLUMNS, [rows], what, "", 1, caption)}
 
     def draw(self, folder: Path) -> None:
-        """Recall by notes per second, the frontier as a stepped line; a list beside it names the numbered points."""
+        """Recall by notes per second, the frontier as a stepped line; each point is its number in the legend."""
         title = f"Speed and recall of {self.notes.documents} notes, {self.origin.counted}"
         with picture(folder, "frontier", title, size=(7.5, 4.6), comment=self.origin.comment) as figure:
-            axes, names = figure.subplots(1, 2, width_ratios=(4, 1.25))
+            axes = figure.subplots()
             _scales(axes)
             speeds, recalls = zip(*(row.place for row in self.rows if row.is_best), strict=True)
             axes.step(speeds, recalls, where="pre", color=BLUE, linewidth=1, zorder=1)
-            for row in self.rows:
-                filled = BLUE if row.is_best else "white"
-                axes.plot(*row.place, "o", markersize=5, color=_style(row)["color"], markerfacecolor=filled, zorder=2)
-            _names(names, self.rows)
-            figure.draw_without_rendering()
-            _numbers(axes, self.rows)
+            for number, row in enumerate(self.rows, start=1):
+                colour = BLUE if row.is_best else GREY
+                axes.plot(*row.place, marker=f"${number}$", markersize=8, linestyle="", color=colour, label=row.name)
+            figure.legend(loc="outside right upper", frameon=False, fontsize=8, labelcolor="linecolor")
 
     def to_dict(self) -> dict[str, Any]:
         """Every figure, for JSON."""
@@ -163,10 +159,6 @@ def _rows(runs: Mapping[Subset, Sequence[Run]], scores: Mapping[str, Score]) -> 
     return tuple(sorted(rows, key=lambda row: -row.speed.notes_per_second.value))
 
 
-def _style(row: SubsetRow) -> dict[str, Any]:
-    return {"color": BLUE, "fontweight": "bold"} if row.is_best else {"color": GREY, "fontweight": "normal"}
-
-
 def _scales(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
@@ -179,32 +171,3 @@ def _scales(axes: Axes) -> None:
     axes.grid(color=PALE, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.margins(x=0.08, y=0.08)
-
-
-def _names(axes: Axes, rows: Sequence[SubsetRow]) -> None:
-    """The list of the points, in the order of their numbers."""
-    axes.set_axis_off()
-    for number, row in enumerate(rows, start=1):
-        style = {**_style(row), "fontsize": 8, "transform": axes.transAxes, "va": "top"}
-        height = 1.0 - 0.058 * (number - 1)
-        axes.text(0.08, height, str(number), ha="right", **style)
-        axes.text(0.14, height, row.name, **style)
-
-
-def _numbers(axes: Axes, rows: Sequence[SubsetRow]) -> None:
-    """The points' numbers, each on the side that is furthest from all points and the numbers so far."""
-    import numpy as np
-
-    places = axes.transData.transform([row.place for row in rows])
-    taken = list(places)
-    sides = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1.2), (0, -1.2), (1.2, 0), (-1.2, 0)])
-    reach = _REACH * axes.figure.get_dpi() / 72
-    for number, (row, place) in enumerate(zip(rows, places, strict=True), start=1):
-        spots = place + reach * sides
-        gaps = np.linalg.norm(spots[:, None] - np.array(taken)[None], axis=2).min(axis=1)
-        best = int(np.argmax(gaps))
-        taken.append(spots[best])
-        axes.annotate(
-            str(number), row.place, xytext=tuple(_REACH * sides[best]), textcoords="offset points", ha="center",
-            va="center", fontsize=7, **_style(row),
-        )  # fmt: skip

@@ -15,7 +15,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NotRequired, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +28,10 @@ from phistack.ensemble.stacking.merged_rules import MergedRules
 from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures, log_odds
 from phistack.ensemble.stacking.repeats.classifier import RepeatClassifier
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
-from phistack.ensemble.stacking.surface_forms import SurfaceForms
+from phistack.ensemble.stacking.surface_forms import SurfaceForms, SurfaceFormsState
 from phistack.ensemble.stacking.svm import (
     KERNELS,
+    KernelSettings,
     LinearSettings,
     LinearSVM,
     Svm,
@@ -36,10 +39,12 @@ from phistack.ensemble.stacking.svm import (
     fit_svm,
     machines_out_of_fold,
     margins_of,
+    svm_from_arrays,
 )
 from phistack.ensemble.stacking.thresholds import (
     BALANCED,
     CHOICES,
+    Curve,
     best_threshold,
     calibrated,
     calibration_curve,
@@ -47,7 +52,9 @@ from phistack.ensemble.stacking.thresholds import (
 )
 from phistack.features.arrays import Floats
 from phistack.features.documents import Span
-from phistack.features.errors import SettingsError, TrainingError, no_such
+from phistack.features.errors import BundleError, SettingsError, TrainingError, no_such
+from phistack.features.saved_files import SavedFiles, damage_refused
+from phistack.features.writing import write_json
 
 _LOG = logging.getLogger("phistack")
 _SUREST = 0.9999
@@ -99,6 +106,20 @@ class StackerSettings:
             raise SettingsError(no_such("set of stacker features", self.features, FEATURE_SETS))
         if self.kernel not in KERNELS:
             raise SettingsError(no_such("kernel setting", self.kernel, KERNELS))
+
+
+class _StackerState(TypedDict):
+    settings: StackerSettings
+    sources: list[str]
+    labels: list[str]
+    language: str
+    kernel: dict[str, float]
+    curve: Curve
+    threshold: float
+    figures: dict[str, float]
+    forms: NotRequired[SurfaceFormsState]
+    trust: NotRequired[float]
+    choices: NotRequired[dict[str, dict[str, float]]]
 
 
 class Stacker:
@@ -305,3 +326,62 @@ class Stacker:
                 np.array([self.forms_.weighed(text[s.start : s.end], s.label, p, patient) for s, p in pairs])
             )
         return weighed
+
+    def save(self, folder: Path) -> None:
+        """Write `stacker.json`, `stacker.npz` and the files of repeats and rules, without the words of the notes."""
+        state: dict[str, Any] = {
+            "settings": asdict(self.settings),
+            "sources": self.features_.sources,
+            "labels": self.features_.labels,
+            "language": self.features_.language,
+            "kernel": asdict(self.kernel_),
+            "curve": self.calibration_,
+            "threshold": self.threshold_,
+            "figures": self.figures_,
+        }
+        if self.forms_ is not None:
+            state["forms"] = self.forms_.to_dict()
+        if self.settings.lean_on:
+            state["trust"] = self.trust_
+        if self.choices_:
+            state["choices"] = self.choices_
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "stacker.json", state)
+        np.savez_compressed(folder / "stacker.npz", allow_pickle=False, **self.svm_.arrays())
+        for part in (self.repeats_, self.rules_):
+            if part is not None:
+                part.save(folder)
+
+    @classmethod
+    def load(cls, files: SavedFiles, *, sources: tuple[str, ...] = (), counts: WordCounts | None = None) -> Self:
+        """Read what `save` wrote; :raises BundleError: if it is not that.
+
+        :param sources: the submodels whose candidates it must know; any if not given.
+        :param counts: of the words of the training notes; without them repeats are not searched for.
+        """
+        state = files.json("stacker.json", _StackerState)
+        with damage_refused("the stacker of the engine"):
+            stacker = cls(state["settings"])
+            stacker.features_ = MetaFeatures(
+                tuple(state["sources"]), tuple(state["labels"]), stacker.settings.features, state["language"]
+            )
+            if sources not in ((), stacker.features_.sources):
+                raise BundleError("a stacker of the engine was trained for other submodels than those in it")
+            saved = state["kernel"]
+            stacker.kernel_ = LinearSettings(**saved) if "c" in saved else KernelSettings(**saved)
+            stacker.calibration_ = state["curve"]
+            stacker.threshold_ = state["threshold"]
+            stacker.figures_ = state["figures"]
+            stacker.trust_ = state.get("trust", 1.0)
+            stacker.choices_ = state.get("choices", {})
+            if not all(0 < choice.get("threshold", 0.0) < 1 for choice in stacker.choices_.values()):
+                raise BundleError("a choice of recall of the engine has no threshold between 0 and 1; train it again")
+            if "forms" in state:
+                stacker.forms_ = SurfaceForms.from_dict(state["forms"])
+            arrays, n_features = files.arrays("stacker.npz"), len(stacker.features_.columns)
+            stacker.svm_ = svm_from_arrays(arrays, n_features, stacker.kernel_)
+        if counts is not None and stacker.settings.seek_again:
+            stacker.repeats_ = RepeatClassifier.load(files, counts)
+        if stacker.settings.rule_labels:
+            stacker.rules_ = MergedRules.load(files, stacker.features_.language)
+        return stacker

@@ -198,11 +198,6 @@ def svm_from_arrays(arrays: Mapping[str, Floats], n_features: int, settings: Svm
     )
 
 
-def svm_settings(saved: Mapping[str, float]) -> SvmSettings:
-    """Settings from their fields; :raises TypeError: if they are those of neither kind."""
-    return LinearSettings(**saved) if "c" in saved else KernelSettings(**saved)
-
-
 def machines_out_of_fold(
     rows: Sequence[Floats],
     is_phi: Sequence[NDArray[np.bool_]],

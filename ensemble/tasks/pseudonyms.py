@@ -1,10 +1,9 @@
 """The command `pseudonymise`: a corpus with surrogates, and a sheet of places for a person to review.
 
     made = pseudonymise(corpus, Policy.named("trienes2020"), key)         the new notes, and what became of each PHI
-    made = pseudonymise_corpus(corpus, Policy.named("trienes2020"), key)  these, and what is to be reviewed
-    made.sheet()       "document,start,end,label,why": offsets in the new notes, and no text
+    to_review(corpus, made, Policy.named("trienes2020"))                  [("110-01", 8, 12, "NAME", "a tag: ..."), ...]
 
-The sheet lists the tags, which the policy leaves to a person or for which no surrogate could be made, and unmarked
+`to_review` lists the tags, which the policy leaves to a person or for which no surrogate could be made, and unmarked
 places with a name or number that is marked elsewhere in the patient's notes. No annotation is perfect: Trienes et al.
 (2020) reviewed every surrogate.
 """
@@ -23,10 +22,12 @@ from phistack.ensemble.stacking.known.identifiers import unmarked
 from phistack.ensemble.stacking.repeats.word_counts import WordCounts
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
-from phistack.features.files import sheet
 from phistack.features.labels import most_frequent
 from phistack.features.letters import normalised
 from phistack.features.plain_view import plain_text
+
+REVIEWED = ("document", "start", "end", "label", "why")
+"""The columns of the places to review: offsets in the new notes, and no text."""
 
 CORPUS = "the corpus as a whole"
 """In the place of a patient, for choices that are made for all."""
@@ -129,44 +130,24 @@ def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
 
 
 _TAGGED = "a tag: write something in its place"
-_STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"
+STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"
 
 
-@dataclass(frozen=True, slots=True)
-class PseudonymousCorpus:
-    """The new notes, and the places to review: id of the note, place and reason, in the order of the notes."""
+def to_review(
+    corpus: Corpus, made: Pseudonymised, policy: Policy, *, language: str = ""
+) -> list[tuple[str, int, int, str, str]]:
+    """The places of the new notes that a person must check, in their order; columns as of `REVIEWED`.
 
-    result: Pseudonymised
-    review: tuple[tuple[str, Span, str], ...] = field(repr=False)
-
-    @property
-    def n_still_there(self) -> int:
-        """The number of unmarked places with PHI that is marked elsewhere."""
-        return sum(why == _STILL_THERE for _, _, why in self.review)
-
-    @property
-    def n_unmarked(self) -> int:
-        """The number of notes without marked PHI, which are unchanged."""
-        return sum(not result.replacements for result in self.result.results)
-
-    def sheet(self) -> str:
-        """The places to review, as CSV."""
-        rows = ((document, span.start, span.end, span.label, why) for document, span, why in self.review)
-        return sheet(("document", "start", "end", "label", "why"), rows)
-
-
-def pseudonymise_corpus(corpus: Corpus, policy: Policy, key: bytes | None, *, language: str = "") -> PseudonymousCorpus:
-    """Make surrogates for the PHI of a corpus and search for unmarked PHI; raises what `pseudonymise` does."""
-    language = language or corpus.label_set.language
-    result = pseudonymise(corpus, policy, key, language=language)
+    :param corpus: the old notes; other parameters as of `pseudonymise`.
+    """
     to_see: dict[str, list[tuple[Span, str]]] = defaultdict(list)
-    for id, span in result.tags:
+    for id, span in made.tags:
         to_see[id].append((span, _TAGGED))
-    made = {note.id: of_note for note, of_note in zip(corpus.documents, result.results, strict=True)}
-    for note, span in _still_there(corpus, policy, language):
-        to_see[note.id] += ((moved, _STILL_THERE) for moved in _moved(span, made[note.id]))
-    review = ((note.id, span, why) for note in corpus.documents for span, why in sorted(to_see[note.id]))
-    return PseudonymousCorpus(result, tuple(review))
+    results = {note.id: of_note for note, of_note in zip(corpus.documents, made.results, strict=True)}
+    for note, span in _still_there(corpus, policy, language or corpus.label_set.language):
+        to_see[note.id] += ((moved, STILL_THERE) for moved in _moved(span, results[note.id]))
+    rows = ((note.id, span, why) for note in corpus.documents for span, why in sorted(to_see[note.id]))
+    return [(id, span.start, span.end, span.label, why) for id, span, why in rows]
 
 
 def _still_there(corpus: Corpus, policy: Policy, language: str) -> Iterator[tuple[Document, Span]]:

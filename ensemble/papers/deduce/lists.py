@@ -5,22 +5,21 @@
     lists.end("titles", reading, 2)          the token after the longest title that begins at the third token, or 2
     lists.has("family", "Hendrix")           True: one edit from Hendriks
 
-Upper case and accents do not count. A long word is also found one edit away (Damerau 1964), by the words that both give
-with a letter left out.
+Upper case and accents do not count. A long word is also found one edit away (Damerau 1964).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from phistack.ensemble.stacking.known.names import one_edit_away
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.files import file_named, read_toml
-from phistack.features.letters import edits, fold
+from phistack.features.letters import fold
 from phistack.features.registry import packaged_table
 from phistack.features.tokens import Tokeniser, offsets_of
 
@@ -97,17 +96,6 @@ class DutchLists:
     def _longest(self) -> dict[str, int]:
         return {name: max(map(len, found), default=0) for name, found in self.entries.items()}
 
-    @cached_property
-    def _shortened(self) -> dict[str, dict[str, set[str]]]:
-        """List -> what a letter left out makes of a long word -> these words, themselves among them."""
-        found: dict[str, dict[str, set[str]]] = {}
-        for name in ("given", "family", "towns"):
-            table = found[name] = defaultdict(set)
-            for word in self.endings[name]:
-                for shorter in _shortened(word):
-                    table[shorter].add(word)
-        return found
-
     def end(self, name: str, reading: Reading, i: int) -> int:
         """The token after the longest entry of a list that begins at a token; the token itself if there is none."""
         for n in range(min(self._longest[name], len(reading) - i), 0, -1):
@@ -123,8 +111,7 @@ class DutchLists:
             return True
         if not fuzzy or len(folded) < _LONG_WORD:
             return False
-        near = set[str]().union(*(self._shortened[name].get(shorter, ()) for shorter in _shortened(folded)))
-        return any(edits(folded, known, 1) <= 1 for known in near)
+        return bool(one_edit_away(folded, self.endings[name]))
 
     @cached_property
     def endings(self) -> dict[str, tuple[str, ...]]:
@@ -152,11 +139,6 @@ class DutchLists:
 @cache
 def _shipped() -> dict[str, frozenset[ListEntry]]:
     return _entries_of(packaged_table("phistack.ensemble.papers.deduce", "nl.toml"))
-
-
-def _shortened(word: str) -> set[str]:
-    """The word, and what is left of it without one of its letters."""
-    return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
 
 
 def _entries_of(table: Mapping[str, Any], known: Mapping[str, object] | None = None) -> dict[str, frozenset[ListEntry]]:

@@ -4,7 +4,7 @@
     [spelling.string for spelling in name.spellings()]    ["ann", "garcia", "miller", "garciamiller", "agarcia", ...]
     spelt_out("Østergård")                                "oestergaard"; `fold` says "ostergard"
     other_names("guadalupe")                              {"lupe", "lupita", "pita"}; and of "lupe", {"guadalupe"}
-    Misspellings(["garcia"]).of("gracia")                 ["garcia"]
+    one_edit_away("gracia", ["garcia"])                   ["garcia"]
 
 A word of a name may be spelt out (`oestergaard`), have signs or blanks between its letters (`Mac Donald`, `B.i.r.c.h`)
 or be another form of a first name (`Lupe`); several may be one word, as in a user name (`aHill2`, `hillann`). `Hill` is
@@ -15,7 +15,6 @@ in a word of five letters or more. The tables are `spellings.toml` and `ensemble
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from typing import NamedTuple
 from phistack.ensemble.deidentification.word_lists import known_words, shipped
 from phistack.ensemble.stacking.known.signs import How, Place
 from phistack.ensemble.stacking.repeats.search import NUMERALS, non_name_words
-from phistack.features.letters import edits, fold
+from phistack.features.letters import fold
 from phistack.features.registry import packaged_table
 from phistack.features.text_words import Reading, is_without_blanks, written_words
 
@@ -32,7 +31,6 @@ _SHORTEST, _SHORTEST_USER_NAME, _LONG_USER_NAME = 2, 5, 8
 _AFTER_INITIAL = frozenset(".'’")
 _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’_^/|+]")
 _AFTER_SHORT = re.compile(r"\.[ \t]{0,3}[,-]?[ \t]{0,3}(?:\r?\n)?")
-_LONG_WORD = 5
 _tables = partial(packaged_table, "phistack.ensemble.stacking.known", "spellings.toml")
 
 
@@ -50,33 +48,13 @@ def other_names(name: str) -> frozenset[str]:
     return frozenset(map(fold, found))
 
 
-class Misspellings:
-    """Known words that a word equals but for one typing error.
+def one_edit_away(word: str, known: Iterable[str]) -> list[str]:
+    """The known words that equal a word but for one typing error; none if it is a known word itself."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
 
-    Two words that are one edit apart become equal by deleting at most one letter of each, so known words are indexed
-    by their deletions (symmetric deletion, Garbe 2012), and the edits counted for the few that are found.
-
-    :param words: folded; those of less than five letters, and with other characters, are left out.
-    """
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self._by_rest: defaultdict[str, list[str]] = defaultdict(list)
-        long = [word for word in dict.fromkeys(words) if len(word) >= _LONG_WORD and word.isalpha()]
-        self._longest = max(map(len, long), default=0)
-        for word in long:
-            for rest in _rests(word):
-                self._by_rest[rest].append(word)
-
-    def of(self, word: str) -> list[str]:
-        """The known words that a folded word may mean; none if it is a known word."""
-        if not _LONG_WORD - 1 <= len(word) <= self._longest + 1 or not word.isalpha():
-            return []
-        near = dict.fromkeys(known for rest in _rests(word) for known in self._by_rest.get(rest, ()))
-        return [] if word in near else [known for known in near if edits(word, known, 1) == 1]
-
-
-def _rests(word: str) -> dict[str, None]:
-    return dict.fromkeys((word, *(word[:at] + word[at + 1 :] for at in range(len(word)))))
+    found = process.extract(word, [*known], scorer=OSA.distance, score_cutoff=1, limit=None)
+    return [] if any(distance == 0 for _, distance, _ in found) else [near for near, _, _ in found]
 
 
 class Spelling(NamedTuple):

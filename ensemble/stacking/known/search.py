@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 from phistack.ensemble.stacking.known.dates import KnownDates
 from phistack.ensemble.stacking.known.names import (
-    Misspellings,
     Name,
     Spelling,
     Stretch,
     doubtful_words,
     is_sentence_end,
+    one_edit_away,
     spelt_out,
 )
 from phistack.ensemble.stacking.known.roster import Record, SearchedAs, label_of, roles, searched_as
@@ -38,6 +38,7 @@ from phistack.features.plain_view import plain_text
 from phistack.features.text_words import Index, Reading, folded_words, is_without_blanks
 
 _SHORTEST, _SHORTEST_PHONE, _LONGEST_COUNTRY = 4, 7, 3
+_LONG_WORD = 5
 _LETTERS_APART, _BLANKS_APART = 3, 6
 """The fewest letters of a word with gaps between all letters; in small letters with blanks between some."""
 
@@ -102,7 +103,8 @@ class KnownIndex:
         self._index = Index((spelling.string, (number, spelling)) for number, spelling in spellings)
         words = [word for name in self._names.values() for word in name.long_words]
         phrases = [*of_kind["phrase"].values(), *of_kind["address"].values()]
-        self._misspellings = Misspellings([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
+        every = dict.fromkeys([*words, *folded_words(" ".join(phrases))] if is_guessing else ())
+        self._long_words = [word for word in every if len(word) >= _LONG_WORD and word.isalpha()]
         self._readings: dict[str, tuple[str, ...]] = {}
 
     def _spellings(self, number: int) -> Iterator[Spelling]:
@@ -156,7 +158,9 @@ class KnownIndex:
                 word = reading.text[slice(*reading.place(start, end))]
                 if word not in self._readings:
                     spelt = () if word.isascii() else (spelt_out(word),)
-                    self._readings[word] = (*spelt, *self._misspellings.of(fold(word)))
+                    folded = fold(word)
+                    is_long = len(folded) >= _LONG_WORD - 1 and folded.isalpha()
+                    self._readings[word] = (*spelt, *(one_edit_away(folded, self._long_words) if is_long else ()))
                 for other in self._readings[word]:
                     found[start].append((end, other))
             if self._has_phones and reading.folded[first].isdecimal():
