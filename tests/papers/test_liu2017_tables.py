@@ -9,7 +9,7 @@ import pytest
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.experiments.parts import CorpusFacts, Origin
 from phistack.ensemble.papers.options import DEFAULT, PaperOptions
-from phistack.ensemble.papers.reproduction import Reproduction, published, reproduce, settings_of, write_reproduction
+from phistack.ensemble.papers.reproduction import Reproduction, published, reproduce, write_reproduction
 from phistack.ensemble.papers.run import PaperRun
 from phistack.ensemble.papers.tables import PaperTable, filled
 from phistack.ensemble.synthesis import synthesize
@@ -152,14 +152,6 @@ def test_without_matplotlib_the_rest_is_written(
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"index.html", "results.json", "table-figure-4.tex", "table-figure-4.txt"}
     assert "without matplotlib the figures are written as tables only" in caplog.text
-
-
-def test_a_quick_run_changes_what_takes_long() -> None:
-    quick = settings_of("liu2017", PRESET, quick=True)
-    assert quick.folds < PRESET.folds and quick.features.pos == ""
-    for name in ("bi-lstm", "bi-lstm-fea"):
-        assert quick.submodels[name]["epochs"] < PRESET.submodels[name]["epochs"]
-        assert quick.submodels[name]["lstm_size"] == PRESET.submodels[name]["lstm_size"]
 
 
 def test_on_ngrid_the_rules_have_rows_of_their_own(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A preset is the paper's system and nothing else: no repeats, no SVM, no rules that the paper does not have."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,19 +8,37 @@ import pytest
 
 from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
+from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import PRESETS, EngineSettings, merged
 from phistack.ensemble.training.trainer import train
 from phistack.features.documents import Document
 from phistack.features.errors import MissingResourceError, SettingsError
+from phistack.features.labels import LabelSet
+from phistack.features.tokens import Tokeniser
+from phistack.submodels.base import kind_of, new_submodel
+from phistack.submodels.crf.templates import usable
 
-ALONE: dict[str, tuple[str, dict[str, Any]]] = {
-    "berg2019-crf": ("sv", {"submodels": {"crf": {"max_iterations": 15}}}),
-    "trienes2020-rules": ("nl", {}),
-    "trienes2020-crf": ("nl", {"submodels": {"crf": {"max_iterations": 15}}}),
-    "tjongkimsang2019": ("nl", {"features": {"ner": ""}}),
-}
+LSTM = {
+    "word_size": 16, "lstm_size": 24, "character_lstm": 8, "character_size": 8, "learning_rate": 0.03, "epochs": 16,
+    "batch_rows": 8, "patience": 16,
+}  # fmt: skip
+ALONE: list[tuple[str, str, str, dict[str, Any], float]] = [
+    ("anonymate2019", "crf", "en", {"submodels": {"crf": {"max_iterations": 15}}}, 0.3),
+    ("berg2019-crf", "crf", "sv", {"submodels": {"crf": {"max_iterations": 15}}}, 0.3),
+    (
+        "berg2019-lstm",
+        "lstm",
+        "sv",
+        {"submodels": {"lstm": LSTM}},
+        0,
+    ),
+    ("tjongkimsang2019", "entities", "nl", {"features": {"ner": ""}}, 0.3),
+    ("trienes2020-crf", "crf", "nl", {"submodels": {"crf": {"max_iterations": 15}}}, 0.3),
+    ("trienes2020-rules", "deduce", "nl", {}, 0.6),
+]
+"""Preset, its submodel, language, what makes it quick, and the least F1 on 12 notes."""
 
 
 def settings_of(preset: str, language: str, changes: dict[str, Any]) -> EngineSettings:
@@ -27,20 +46,60 @@ def settings_of(preset: str, language: str, changes: dict[str, Any]) -> EngineSe
     return EngineSettings.from_dict(merged(EngineSettings.preset(preset).to_dict(), given))
 
 
-@pytest.mark.parametrize("preset", ALONE)
-def test_an_engine_of_one_system_marks_what_that_chose_and_nothing_else(preset: str, tmp_path: Path) -> None:
-    language, changes = ALONE[preset]
-    training, test = synthesize(12, seed=1, language=language), synthesize(6, seed=2, language=language).documents
-    engine = train(training, settings_of(preset, language, changes)).engine
-    tables = engine.space.tables(test)
+@pytest.mark.parametrize(("preset", "name", "language", "changes", "least"), ALONE, ids=[row[0] for row in ALONE])
+def test_an_engine_of_one_system_marks_what_that_chose_and_nothing_else(
+    preset: str, name: str, language: str, changes: dict[str, Any], least: float, tmp_path: Path
+) -> None:
+    own = preset if preset in LabelSet.names() else ""
+    training, test = (
+        notes.mapped(own) if own else notes for notes in (synthesize(n, seed=n, language=language) for n in (12, 6))
+    )
+    engine = train(training, settings_of(preset, language, changes).only((name,))).engine
+    tables = engine.space.tables(test.documents)
     [submodel] = engine.submodels
     proposed = zip(submodel.propose(tables), tables, strict=True)
     chosen = [tuple(chosen_spans(candidates, table.view)) for candidates, table in proposed]
-    assert any(chosen) and [note.spans for note in engine.annotate(test)] == chosen
+    assert any(chosen) and [note.spans for note in engine.annotate(test.documents)] == chosen
+    assert evaluate(test, test.with_spans(chosen)).strict.f1.value > least
     save_bundle(engine, tmp_path / "engine", self_test=self_test(engine), trained_on={}, figures={})
     again = load_bundle(tmp_path / "engine")
-    assert [note.spans for note in again.annotate(test)] == chosen
-    assert [note.spans for note in again.with_options(recall="high").annotate(test)] == chosen
+    assert [note.spans for note in again.annotate(test.documents)] == chosen
+    assert [note.spans for note in again.with_options(recall="high").annotate(test.documents)] == chosen
+
+
+SUBMODELS = [
+    (preset, name, kind_of(name, given))
+    for preset in sorted({*PRESETS.names} - {"record"})
+    for name, given in EngineSettings.preset(preset).submodels.items()
+]
+
+
+@pytest.mark.parametrize(("preset", "name"), [row[:2] for row in SUBMODELS if row[2] == "blstm"])
+def test_networks_of_papers_have_nothing_of_ours(preset: str, name: str) -> None:
+    network: Any = new_submodel(name, EngineSettings.preset(preset).submodels[name])
+    ours = ("average", "word_dropout", "value_dropout", "replacement", "language_model", "easy_below")
+    assert {getattr(network, setting) for setting in ours} == {0.0}
+    assert (network.networks, network.window, network.threshold) == (1, 1, 1.0)
+
+
+@pytest.mark.parametrize(("preset", "name"), [row[:2] for row in SUBMODELS if row[2] == "crf"])
+def test_every_cross_of_a_paper_can_be_read(preset: str, name: str) -> None:
+    settings = EngineSettings.preset(preset)
+    crf: Any = new_submodel(name, settings.submodels[name])
+    whole = replace(settings.features, pos="nltk", ner="nltk", vectors="v", clusters="c")
+    assert crf.declared and usable(crf.declared, whole.columns) == crf.declared
+    assert crf.threshold == 1.0, "only what it chooses"
+
+
+@pytest.mark.parametrize(
+    ("preset", "text", "tokens"),
+    [
+        ("liu2017", "1/20/71Total time (in minutes):", "1 / 20 / 71 Total time ( in minutes ) :"),
+        ("zhao2020", "48-year-old in Edwin HealthCare", "48 - year - old in Edwin Health Care"),
+    ],
+)
+def test_tokens_are_those_of_the_paper(preset: str, text: str, tokens: str) -> None:
+    assert Tokeniser(EngineSettings.preset(preset).features.tokeniser).cut(text)[0] == tokens.split()
 
 
 @pytest.mark.parametrize("preset", sorted({*PRESETS.names} - {"record"}))

@@ -8,9 +8,6 @@ import pytest
 
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.papers.entities import CLASSES, EntitySubmodel
-from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.training.settings import EngineSettings
-from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns import taggers
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
@@ -20,7 +17,6 @@ from phistack.features.errors import MissingResourceError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import new_submodel
 
 CLASS_SET = LabelSet.named("tjongkimsang2019")
 TYPES = {
@@ -76,37 +72,6 @@ def test_classes_take_the_labels_that_a_corpus_has_for_them() -> None:
         "WARD",
         "EMAIL",
     )
-
-
-PRESET = EngineSettings.preset("tjongkimsang2019")
-PAPER = [
-    ("one general tagger with rules", PRESET.submodels, {"entities": {"numbers": True}}),
-    ("what is installed for the language; NLTK for English", PRESET.features.ner, "nltk"),
-    ("eight classes", CLASSES, ("PER", "ORG", "LOC", "MISC", "NUM", "DATE", "MAIL", "URL")),
-    ("dates, mail and web addresses by rules", {
-        p.labels["*"] for p in new_submodel("entities", {}).fit(  # type: ignore[attr-defined]
-            FeatureSpace(FeatureSettings()).fit([Document("1", "Ann", (Span(0, 3, "PER"),))])).patterns_
-    }, {"DATE", "MAIL", "URL"}),
-    ("replaced by the class", {Policy.named("tjongkimsang2019").strategy(c, "") for c in CLASSES}, {"name"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("what", "ours", "paper"), PAPER, ids=[what for what, *_ in PAPER])
-def test_the_preset_has_the_values_of_the_paper(what: str, ours: object, paper: object) -> None:
-    assert ours == paper
-
-
-def test_the_preset_trains_and_scores() -> None:
-    notes = synthesize(8, seed=1).mapped("tjongkimsang2019")
-    training = train(notes, EngineSettings.from_dict({**PRESET.to_dict(), "folds": 2}))
-    found = out_of_fold_corpora(training, notes)["entities"]
-    dates = [
-        s
-        for a, b in zip(found.documents, notes.documents, strict=True)
-        for s in {*a.spans} & {*b.spans}
-        if s.label == "DATE"
-    ]
-    assert len(dates) > 0.5 * sum(s.label == "DATE" for d in notes.documents for s in d.spans)
 
 
 def test_entities_become_the_name_of_their_class() -> None:
