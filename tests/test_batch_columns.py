@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
 from phistack.ensemble.batch.columns import engine_label, treatments_of
-from phistack.ensemble.batch.reports.audit import _columns
 from phistack.ensemble.batch.reports.shown_summary import done, held_back
 from phistack.ensemble.batch.rows import Part, open_format
 from phistack.ensemble.batch.workers import pool as workers
@@ -524,12 +523,6 @@ def test_every_reason_of_the_quarantine_comes_with_a_remedy(tmp_path: Path, name
         "not utf-8 at byte N of the record; try --encoding cp1252" if name == "in.csv" else "convert the file to UTF-8"
     )
     assert sum(expected in line for line in reported) == 1
-
-
-def test_an_output_of_a_run_before_columns_were_named_can_be_audited(tmp_path: Path) -> None:
-    source = write(tmp_path / "in.csv", ROWS)
-    rows = open_format(source, source, FormatSettings(_columns(["id", "text", "group"]))).rows()
-    assert [row.texts for row in rows if row.parts] == [(row["text"],) for row in ROWS]
 
 
 @given(st.text(st.sampled_from('",a\n\r'), max_size=30))

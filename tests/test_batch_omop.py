@@ -15,7 +15,7 @@ import pytest
 import tomli_w
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
-from phistack.ensemble.batch.reports.note_nlp import write_note_nlp
+from phistack.ensemble.batch.reports.note_nlp import refuse_without_ids, write_note_nlp
 from phistack.ensemble.batch.rows import laid_out
 from phistack.ensemble.command_line.options import LAYOUTS
 from phistack.features.errors import CorpusError, PhistackError, SettingsError, StorageError
@@ -111,6 +111,13 @@ def test_a_file_with_the_columns_of_note_needs_no_option(tmp_path: Path, ending:
         first, second, *_ = csv.DictReader(file)
     assert [first[name] for name in ("note_nlp_id", "note_id", "offset")] == ["1", "0", "4"]
     assert (second["lexical_variant"], second["term_modifiers"]) == ("[PATIENT]", "label=PATIENT;strategy=tag")
+
+
+@pytest.mark.parametrize(("name", "treatment"), [("note.csv", "remove"), ("note.txt", "keep")])
+def test_note_nlp_without_ids_is_refused_before_the_run(tmp_path: Path, name: str, treatment: str) -> None:
+    (tmp_path / name).write_text("id,text\n1,Dr. Ames\n")
+    with pytest.raises(CorpusError, match="has no column of ids"):
+        refuse_without_ids(tmp_path / name, FormatSettings(Columns(others={"id": treatment})))
 
 
 def test_what_an_option_says_of_a_column_goes_before_the_layout(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, audit_run, deidentify
+from phistack.ensemble.engine import Engine
 from phistack.features.formats import read_corpus
+from tests import batch_engines
 from tests.batch_runs import KEY, quarantine, run_over
 
 HEAD = r"MSH|^~\&|LAB|HILL GENERAL|EHR|X|202103051015||ORU^R01|17|P|2.5"
@@ -137,6 +139,19 @@ def test_escapes_hide_no_name_and_a_line_end_in_them_is_one_of_the_note(tmp_path
     done = run(tmp_path, "\ufeff" + message(HEAD, person, r"NTE|1||Garc\XC3AD\a,\X0D0A\Garc\Xc3ad\a"))
     assert deidentify(done).quarantined == 0
     assert values(done.target)["NTE"][0][3] == r"[PATIENT],\.br\[PATIENT]"
+
+
+def test_identifiers_of_a_killed_run_are_in_its_folder_and_go_with_it(tmp_path: Path) -> None:
+    done, seen = run(tmp_path, message(HEAD, PID, *REPORT)), list[str]()
+
+    def load(bundle: Path) -> Engine:
+        seen.append((done.work / "identifiers.jsonl").read_text())
+        return batch_engines.quick(bundle)
+
+    done.work.mkdir()
+    (done.work / "identifiers.jsonl").write_text("left by a killed process")
+    deidentify(replace(done, load=load))
+    assert "Hill" in seen[0] and "killed" not in seen[0] and not done.work.exists()
 
 
 def test_two_processes_change_nothing(tmp_path: Path) -> None:

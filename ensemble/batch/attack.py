@@ -173,8 +173,6 @@ def _released(target: Path) -> dict[tuple[str, str], list[Released]]:
         raise CorpusError(f"{target} cannot be attacked, as {problems[0]}")
     form, _ = opened_output(target)
     path = target.with_name(f"{target.name}.run") / REPLACED
-    if not path.is_file():
-        raise CorpusError(f"there is no {path}, which runs of earlier versions lack; run again into another place")
     parts = defaultdict[tuple[str, str], list[Released]](list)
     is_hiding = False
     with path.open(encoding="utf-8") as lines:

@@ -24,7 +24,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 from phistack.ensemble.deidentification import Deidentified, Replacement, kind_of
 from phistack.ensemble.deidentification.kinds import name_role
@@ -89,18 +89,6 @@ class Columns:
                 f"{SPANS} belong to the text before de-identification, so they cannot be kept; leave them out of "
                 "--column"
             )
-
-    @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave; :raises KeyError, TypeError, ValueError: for anything else."""
-        return cls(
-            table["id"],
-            tuple(table["texts"]),
-            table["patient"],
-            dict(table["others"]),
-            table["rest"],
-            table.get("numbered", False),
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -25,7 +25,7 @@ from typing import Any
 
 from phistack.ensemble.batch.chunks import chunks_of
 from phistack.ensemble.batch.journal import Journal
-from phistack.ensemble.batch.reports.audit import AUDIT, changes
+from phistack.ensemble.batch.reports.audit import audit_run
 from phistack.ensemble.batch.reports.summary import Summary, read_summary
 from phistack.ensemble.batch.rows import InputFormat
 from phistack.ensemble.batch.settings import RunSettings
@@ -34,6 +34,8 @@ from phistack.features.writing import make_way, refuse_taken
 
 ROSTER_INDEX = "roster.sqlite"
 """The roster for all workers, in the folder of the unfinished run, while they work."""
+OWN_ROSTER = "identifiers.jsonl"
+"""The roster that records bring along, there too."""
 
 _JOURNAL = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
 _STAGED = ("output", "reports", "old")
@@ -77,15 +79,15 @@ def published_summary(settings: RunSettings) -> dict[str, Any] | None:
     return read_summary(settings.reports) if is_published(settings) else None
 
 
-def refuse_changed(settings: RunSettings, summary: Mapping[str, Any]) -> None:
+def refuse_changed(settings: RunSettings) -> None:
     """Refuse to accept or replace a finished run if anything of it was changed.
 
     :raises SettingsError: naming what.
     """
-    changed = changes(settings.reports / AUDIT, settings.target, summary)
-    if changed:
+    problems = audit_run(settings.target).problems
+    if problems:
         raise SettingsError(
-            f"{settings.target} was finished, but {changed[0]}; move {settings.target} and {settings.reports} away, "
+            f"{settings.target} was finished, but {problems[0]}; move {settings.target} and {settings.reports} away, "
             "and the same command makes them again"
         )
 
@@ -108,7 +110,7 @@ def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapp
     if summary.get("input") != hashlib.sha256(b"".join(chunk.digest for chunk in chunks_of(form))).hexdigest():
         taken = settings.target
         raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
-    refuse_changed(settings, summary)
+    refuse_changed(settings)
     return Summary.from_dict(summary)
 
 
@@ -198,7 +200,7 @@ def replaces_own(settings: RunSettings, form: InputFormat, *, published: bool) -
         refuse_taken(settings.target, settings.reports)
         form.table.refuse_taken()
         return False
-    refuse_changed(settings, summary)
+    refuse_changed(settings)
     return True
 
 
@@ -245,8 +247,7 @@ def clear(work: Path, *, all: bool = True) -> None:
 
     :param all: otherwise journal and chunks stay.
     """
-    (work / ROSTER_INDEX).unlink(missing_ok=True)
-    for name in _JOURNAL if all else ():
+    for name in (ROSTER_INDEX, OWN_ROSTER, *(_JOURNAL if all else ())):
         (work / name).unlink(missing_ok=True)
     for name in ("chunks", *_STAGED) if all else _STAGED:
         shutil.rmtree(work / name, ignore_errors=True)

@@ -20,7 +20,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from phistack.ensemble.batch.reports.report import PASSED_OVER, write_reports
 from phistack.ensemble.batch.reports.summary import Start, Summary
 from phistack.ensemble.batch.rows import InputFormat, Row, open_format, refuse_other_ending
 from phistack.ensemble.batch.run_folder import (
+    OWN_ROSTER,
     ROSTER_INDEX,
     begun,
     changed_input,
@@ -84,8 +85,16 @@ def deidentify(settings: RunSettings) -> Summary:
     refuse_other_ending(form, settings.target)
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)
-    with with_own_roster(settings, form, bundle_label_set(settings.model) if labels else None) as settings:
-        return _finished(settings, form, digest, labels)
+    label_set, own_roster = bundle_label_set(settings.model) if labels else None, settings.work / OWN_ROSTER
+    with locked(settings.work):
+        if settings.restart and not is_published(settings):
+            clear(settings.work)
+        try:
+            return _finished(with_own_roster(settings, form, label_set, own_roster), form, digest, labels)
+        finally:
+            own_roster.unlink(missing_ok=True)
+            if not is_begun(settings.work):
+                remove(settings.work)
 
 
 def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Summary:
@@ -98,23 +107,15 @@ def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Seq
     roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)
     fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}
-    with locked(settings.work):
-        if settings.restart and not is_published(settings):
-            clear(settings.work)
-        # Ages count to one year in the whole run, even if it goes on after New Year.
-        settings = replace(settings, policy=settings.policy.in_year(year_begun(settings)))
-        fingerprint["present year"] = settings.policy.options.present_year
-        try:
-            if not is_begun(settings.work):
-                earlier = finished_summary(settings, form, fingerprint)
-                if earlier is not None:
-                    if settings.vault and settings.vault_key:
-                        Vault(settings.vault_key).run_of(settings.vault, earlier.log_end)
-                    return earlier
-            return _run(settings, form, fingerprint, engines)
-        finally:
-            if not is_begun(settings.work):
-                remove(settings.work)
+    # Ages count to one year in the whole run, even if it goes on after New Year.
+    settings = replace(settings, policy=settings.policy.in_year(year_begun(settings)))
+    fingerprint["present year"] = settings.policy.options.present_year
+    earlier = None if is_begun(settings.work) else finished_summary(settings, form, fingerprint)
+    if earlier is None:
+        return _run(settings, form, fingerprint, engines)
+    if settings.vault and settings.vault_key:
+        Vault(settings.vault_key).run_of(settings.vault, earlier.log_end)
+    return earlier
 
 
 def _roster(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Roster | None:
@@ -188,6 +189,7 @@ def _work(
     )
     cluster = connected(settings.cluster, settings.spark)
     with (
+        closing(cluster) if cluster else nullcontext(),
         _shared_roster(settings, fingerprint["roster"], is_shared=bool(cluster) or settings.jobs > 1) as index,
         Workers(replace(job, roster_index=index), settings.jobs, cluster) as workers,
     ):

@@ -27,6 +27,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, Columns
 from phistack.ensemble.batch.reports.audit import opened_output
 from phistack.ensemble.batch.reports.summary import KEYS
@@ -126,7 +128,7 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
     form, summary = opened_output(notes)
     if summary["settings"]["columns"]:
         # Notes are named as the output names them.
-        of_run = Columns.from_dict(summary["settings"]["columns"])
+        of_run = msgspec.convert(summary["settings"]["columns"], Columns)
         id = of_run.id if of_run.treatment(of_run.id or "") in (KEEP, PSEUDONYM) else None
         columns = replace(form.settings.columns, id=id)
         form = open_format(notes, notes, replace(form.settings, columns=columns), form.name)

@@ -160,7 +160,7 @@ def deidentify(
     """Take the PHI out of many notes; after an interruption, the same command continues. Reports are in OUT.run."""
     from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify, first_texts, kept, notices
     from phistack.ensemble.batch.columns import treatments_of
-    from phistack.ensemble.batch.reports.note_nlp import write_note_nlp
+    from phistack.ensemble.batch.reports.note_nlp import refuse_without_ids, write_note_nlp
     from phistack.ensemble.batch.reports.shown_summary import done, drifted, held_back, next_steps, untried
     from phistack.ensemble.batch.rows import laid_out
     from phistack.ensemble.batch.settings import key_from, policy_from, read_struck
@@ -176,6 +176,8 @@ def deidentify(
     format_settings = FormatSettings(columns, encoding, write=write)
     if form in LAYOUTS:
         format_settings, form = laid_out(source, form, format_settings), ""
+    if note_nlp is not None:
+        refuse_without_ids(source, format_settings, form)
     path, by_language, beside = choose_engines(
         model, lambda most: first_texts(source, format_settings, form=form, most=most)
     )

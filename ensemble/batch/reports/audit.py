@@ -23,8 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypedDict
 
-from phistack.ensemble.batch.columns import KEEP, Columns
-from phistack.ensemble.batch.reports.summary import PAGE, read_summary
+import msgspec
+
+from phistack.ensemble.batch.columns import Columns
+from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMED, read_summary
 from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
 from phistack.ensemble.batch.settings import key_from
 from phistack.features.errors import CorpusError, SettingsError
@@ -32,12 +34,7 @@ from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 
 AUDIT = "audit.jsonl"
-_SUMS = {
-    "counts": "PHI by label",
-    "strategies": "PHI by strategy",
-    "second_pass": "found by the second pass",
-    "known": "PHI known from the roster",
-}
+_SUMS = {fact: KEYS[name] for fact, name in SUMMED.items()}
 """Fact of a note's line -> its sum in the summary."""
 
 _NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
@@ -47,7 +44,6 @@ _NOT_IN_LOG = ("audit log ends with", "this start")
 ATTACKED = re.compile(rb'(?<=<ul id="attack">\n)(?:<li>(?:[^<]|<a href="attack\.html">|</a>)*</li>\n)*(?=</ul>)')
 """The items of the summary's page that `phistack attack` writes after the log was sealed."""
 
-_LONGEST_LINE = 2**20
 _OTHER_OUTPUT = "the output differs from the one that the run wrote"
 _OTHER_REPORT = "{} differs from the one that the run wrote, or is missing"
 _START = hashlib.sha256(b"phistack audit 1").hexdigest()
@@ -65,6 +61,7 @@ class _Facts(TypedDict, total=False):
     strategies: dict[str, int]
     second_pass: dict[str, int]
     known: dict[str, int]
+    unread: dict[str, int]
     end: int
     bytes: str
     reports: dict[str, str]
@@ -140,21 +137,13 @@ def opened_output(target: Path) -> tuple[InputFormat, dict[str, Any]]:
         )
     try:
         run = summary["settings"]
-        settings = FormatSettings(_columns(run["columns"]), run["encoding"], NO_LIMIT)
-        name = run.get("form of output", run["form"])
+        columns = msgspec.convert(run["columns"], Columns).of_output() if run["columns"] else Columns()
+        settings, name = FormatSettings(columns, run["encoding"], NO_LIMIT), run["form of output"]
     except (KeyError, TypeError, ValueError, SettingsError):
         raise CorpusError(
             f"the summary in {folder} was changed after the run, so the output cannot be checked"
         ) from None
     return open_format(target, target, settings, name), summary
-
-
-def _columns(recorded: Any) -> Columns:
-    """The columns of an output, from the summary of its run."""
-    if isinstance(recorded, list):  # As runs wrote it that kept all columns but the text.
-        id, text, patient = recorded
-        return Columns(id, (text,), patient, rest=KEEP)
-    return Columns.from_dict(recorded).of_output() if recorded else Columns()
 
 
 def check_log(
@@ -202,23 +191,8 @@ def check_log(
     return AuditReport(notes, tuple(problems), sealed)
 
 
-def changes(path: Path, target: Path, summary: Mapping[str, Any]) -> list[str]:
-    """The results that differ from the last line of a log, without following the chain to that line.
-
-    :param path: of the log.
-    :param target: the output.
-    """
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _LONGEST_LINE))
-        last, link = _parsed(file.read().rpartition(b"\n")[0].rpartition(b"\n")[2].decode("utf-8", "replace") + "\n")
-    if link is None or "bytes" not in last:
-        return [f"the last lines of {path} were removed"]
-    other = [_OTHER_OUTPUT] if output_digest(target) != last["bytes"] else []
-    return other + _changed_reports(path.parent, last) + _changed_summary(path.parent, last, summary)
-
-
 def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
-    """The reports that differ from those of the last line; logs of earlier versions name none."""
+    """The reports that differ from those of the last line."""
     reported: Mapping[str, str] = last.get("reports", {})
     there = {name for name in reported if (folder / name).is_file()}
     changed = [name for name in reported if name not in there or report_digest(folder / name) != reported[name]]
@@ -226,8 +200,7 @@ def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
 
 
 def _changed_summary(folder: Path, last: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
-    is_same = last.get("summary", "") in ("", summary_digest(summary))
-    return [] if is_same else [_OTHER_REPORT.format(folder / "summary.json")]
+    return [] if last.get("summary") == summary_digest(summary) else [_OTHER_REPORT.format(folder / "summary.json")]
 
 
 def summary_digest(summary: Mapping[str, Any]) -> str:
@@ -271,8 +244,7 @@ def _gather(reported: dict[str, Any], facts: Mapping[str, Any]) -> None:
 def _contradictions(path: Path, summary: Mapping[str, Any], reported: Mapping[str, Any]) -> list[str]:
     settings = {name: value for name, value in summary["settings"].items() if name != "key"}
     said = {**summary, "settings": settings}
-    # Summaries of earlier versions lack sums that they had no word for.
-    wrong = [name for name, value in reported.items() if said.get(name, {} if value == {} else None) != value]
+    wrong = [name for name, value in reported.items() if said.get(name) != value]
     return [f"{path} is not the log that the summary of the run describes: {wrong[0]} differs"] if wrong else []
 
 

@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from phistack.ensemble.batch.columns import REMOVE
 from phistack.ensemble.batch.reports.audit import opened_output
 from phistack.ensemble.batch.reports.report import REPLACED
+from phistack.ensemble.batch.rows import TABLES, FormatSettings, open_format
 from phistack.features.errors import CorpusError
+from phistack.features.formats.recognise import RECORDS
 from phistack.features.writing import new_file
 
 _COLUMNS = (
@@ -33,7 +36,7 @@ def write_note_nlp(target: Path, file: Path) -> int:
     :param target: the output of the run.
     :param file: must not be there.
     :returns: how many rows.
-    :raises CorpusError: if there is no such run, or its output is no table with the ids of its notes.
+    :raises CorpusError: if there is no such run.
     """
     number = 0
     with new_file(file) as part, part.open("w", newline="", encoding="utf-8") as out:
@@ -44,11 +47,22 @@ def write_note_nlp(target: Path, file: Path) -> int:
     return number
 
 
+def refuse_without_ids(source: Path, settings: FormatSettings, form: str = "") -> None:
+    """Refuse an input whose output will not have the ids of notes; :raises CorpusError: saying what to do.
+
+    :param form: the name of the format of the input; empty to recognise it.
+    """
+    name, id = open_format(source, source, settings, form).name, settings.columns.id
+    if name not in TABLES or name in RECORDS or settings.columns.treatment(id or "") == REMOVE:
+        raise CorpusError(
+            f"the output of {source} has no column of ids, which NOTE_NLP needs; give a table, and keep its ids with "
+            "--column"
+        )
+
+
 def _rows(target: Path) -> Iterator[dict[str, Any]]:
     form, summary = opened_output(target)
     columns, on = summary["settings"]["columns"], summary["this start"]["finished"][:10]
-    if not columns or columns["id"] not in form.table.names():
-        raise CorpusError(f"{target} has no column of ids, which NOTE_NLP needs; keep it with --column")
     text, known = columns["texts"][0], {"nlp_system": "phistack", "nlp_date": on, "term_exists": "Y"}
     known |= dict.fromkeys(("note_nlp_concept_id", "note_nlp_source_concept_id"), 0)
     with target.with_name(f"{target.name}.run").joinpath(REPLACED).open(encoding="utf-8") as lines:

@@ -27,7 +27,7 @@ from phistack.ensemble.batch.journal import GO_ON
 from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest, report_digest, summary_digest
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
-from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, Start, Summary
+from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, SUMMED, Start, Summary
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
@@ -46,10 +46,6 @@ _AUDITED = (
     "input", "output", "engine", "counts", "strategies", "unread", "lists", "known", "in roster", "unresolved",
     "lowest", "second_pass", "problem",
 )  # fmt: skip
-_SUMMED = {"counts": "by_label", "strategies": "by_strategy"} | {
-    name: name for name in ("second_pass", "known", "unread")
-}
-"""Fact of a note -> the field of the summary that has its sum."""
 _REPEATED = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates", "drift")
 """Fields of the summary that the last line of the log repeats."""
 
@@ -123,7 +119,7 @@ class _Totals:
             unresolved=record.get("unresolved", 0),
             not_in_roster=not record.get("in roster", True),
         )
-        for fact, name in _SUMMED.items():
+        for fact, name in SUMMED.items():
             self.by_name[name].update(record.get(fact, {}))
         if "facts" in record:
             patient, *facts = record["facts"]
@@ -138,7 +134,7 @@ def _summary(
     """The summary without the end of the log and the times of this start."""
     leaks = _leaks(store)
     engines = (settings.model, *settings.by_language.values())
-    named = (*_SUMMED.values(), "by_engine", "by_reason")
+    named = (*SUMMED.values(), "by_engine", "by_reason")
     sums: dict[str, Any] = {**totals.notes, **{name: _sorted(totals.by_name[name]) for name in named}}
     return Summary(
         begun_on=store.journal.fact("begun on") or "",

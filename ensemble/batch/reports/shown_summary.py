@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import KEYS, CountsByName, Summary
 from phistack.ensemble.tools.templates import template
@@ -92,7 +94,7 @@ def statements(summary: Summary, output: Path) -> list[str]:
         parts.append(f"{_many(kept, 'identifier')} kept by the policy")
     columns = summary.settings["columns"]
     if columns:
-        parts += _columns(Columns.from_dict(columns))
+        parts += _columns(msgspec.convert(columns, Columns))
     elif output.is_dir():
         parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:

@@ -109,7 +109,7 @@ def _objection(settings: NoteSettings, path: Path, language: str, roster: Roster
 
 def took_longer(seconds: float) -> str:
     """The reason of a note that was not done within so many seconds."""
-    return f"{_SLOW}{seconds:g} seconds"
+    return f"{_SLOW}{seconds:g} second{'s' * (seconds != 1)}"
 
 
 def is_transient(reason: str) -> bool:

@@ -61,7 +61,7 @@ class Workers:
 
     :param job: what they do.
     :param jobs: how many processes there are; one is this process.
-    :param cluster: the cluster that does it instead.
+    :param cluster: the cluster that does it instead; it stays open.
     """
 
     def __init__(self, job: Job, jobs: int = 1, cluster: Cluster | None = None) -> None:
@@ -76,8 +76,6 @@ class Workers:
     def __exit__(self, *error: object) -> None:
         self._alone.close()
         self._stop()
-        if self._cluster:
-            self._cluster.close()
 
     @property
     def is_this_process(self) -> bool:
