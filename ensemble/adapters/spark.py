@@ -30,7 +30,6 @@ def redact_spark(
 ) -> Any:
     """De-identify a column of a frame of Spark.
 
-    :param text: the column of the notes.
     :param patient: the column that says whose note it is; its notes go to one task, one after the other.
     :param order: the column by which the notes of a patient follow each other; default: their texts.
     :param error: the column to be added: null, or a code, a colon and the reason, where a text is held back.

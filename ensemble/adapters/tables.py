@@ -55,9 +55,7 @@ def redact_examples(
 ) -> Callable[[Mapping[str, Sequence[Any]]], dict[str, list[str | None]]]:
     """A function for `Dataset.map(..., batched=True)` of Hugging Face `datasets`.
 
-    :param text: the column of the notes.
     :param patient: the column that says whose note it is.
-    :param error: the column to be added.
     :raises SettingsError: if a value cannot work; never for a note.
     """
     job = job_of(**settings)
@@ -73,8 +71,6 @@ def redact_examples(
 def redact_duckdb(connection: Any, name: str = "redact", **settings: Unpack[Settings]) -> None:
     """Add a function of SQL that takes a text and its patient (or NULL) and returns `STRUCT(text, error)`.
 
-    :param connection: of DuckDB.
-    :param name: of the function.
     :raises SettingsError: if a value cannot work; never for a note.
     """
     pyarrow, job = arrow(), job_of(**settings)

@@ -164,10 +164,7 @@ def _attacked(texts: Sequence[Released], language: str, label_set: str, jobs: in
 
 
 def _released(target: Path) -> dict[tuple[str, str], list[Released]]:
-    """The texts of a run by language and label set of the engine that read them.
-
-    :raises CorpusError: if they cannot be attacked.
-    """
+    """The texts of a run by language and label set of the engine that read them."""
     problems = audit_run(target).problems
     if problems:
         raise CorpusError(f"{target} cannot be attacked, as {problems[0]}")
@@ -249,11 +246,7 @@ def _sources(group: Sequence[PooledCandidate]) -> tuple[str, ...]:
 
 
 def look_alikes(released: Released, pool: Sequence[PooledCandidate], safe: SafeText) -> Iterator[LookAlike]:
-    """What was not replaced and is a candidate of the attacker, or not known to be safe.
-
-    :param pool: the candidates.
-    :param safe: what identifies nobody.
-    """
+    """What was not replaced and is a candidate of the attacker, or not known to be safe."""
     note, taken = released.document, touching(released.taken)
     groups = overlapping_groups(c for c in pool if not taken(c.span.start, c.span.end))
     for group in groups:

@@ -76,7 +76,6 @@ def first_texts(source: Path, settings: FormatSettings, *, form: str = "", most:
     """The texts of the first notes that have one, without columns that are one identifier.
 
     :param form: the name of the format of the input; empty to recognise it.
-    :param most: how many notes.
     :raises CorpusError: if the input cannot be opened, lacks a column, or none of its first rows can be read.
     :raises SettingsError: for an encoding that does not exist.
     """

@@ -127,8 +127,6 @@ class Columns:
     def found(self, place: str, names: Sequence[str], *, keyed: bool) -> Columns:
         """The same for a table with these columns, and no others.
 
-        :param place: the table, for messages.
-        :param keyed: whether the run has a key.
         :raises CorpusError: if a column is missing, doubled or has no treatment, with the words that help.
         :raises SettingsError: if a pseudonym lacks a key.
         """
@@ -157,10 +155,7 @@ class Columns:
         return replace(self, texts=("notes",), others=dict(rules), numbered=True)
 
     def of_layout(self, layout: str, names: Sequence[str]) -> Columns:
-        """The same for a table of a known layout, whose names may be in any case; options override it.
-
-        :param names: the columns that are there.
-        """
+        """The same for a table of a known layout, whose names may be in any case; options override it."""
         known, there, usual = _TABLE["layouts"][layout], {name.lower(): name for name in names}, Columns()
         id, text, patient = (there.get(known[role], known[role]) for role in ("id", "text", "patient"))
         texts = (text,) if self.texts == usual.texts else self.texts

@@ -65,7 +65,6 @@ def texts_digest(texts: Sequence[str], key: bytes | None) -> str:
 class FormatSettings:
     """How to read an input.
 
-    :param columns: of tables.
     :param encoding: of text, brat, CoNLL and CSV files; XML, JSON and Parquet are UTF-8 by definition.
     :param max_bytes: what is longer is not read but goes to quarantine.
     :param write: `docx` to write Word documents again as such; empty to write them as text.
@@ -97,8 +96,6 @@ class Row:
     :param place: where it is: `line 17`, or the path of a file within its folder.
     :param raw: the record, if it can be read; workers need none.
     :param digest: SHA-256 of what was read, 32 bytes.
-    :param id: names the note in reports.
-    :param patient: whose note it is.
     :param parts: the texts of the note, in order; none if the row is no note or cannot be read.
     :param kept: column and value of what passes as it is.
     :param problem: why the row cannot be read, without text; empty if it can.
@@ -141,10 +138,7 @@ class Row:
 class InputFormat:
     """An input and its output.
 
-    :param found: the input.
     :param target: the output; a table is gzipped if its name ends in .gz.
-    :param settings: how to read it.
-    :ivar written: the name of the format of the output.
     :ivar table: reads and writes it; `table.file.fraction` is how much of it was read, in [0, 1].
     :ivar columns: what becomes of each, after `find_columns`; of notes without columns, those of their files.
     """
@@ -175,7 +169,6 @@ class InputFormat:
     def find_columns(self, *, keyed: bool) -> Columns | None:
         """What becomes of each column that is there; None for a format without columns.
 
-        :param keyed: whether the run has a key.
         :raises CorpusError: if a column is missing, doubled or has no treatment, or a value cannot be treated as asked.
         :raises SettingsError: if columns are named that the format cannot have, or a pseudonym lacks a key.
         """
@@ -198,7 +191,6 @@ class InputFormat:
     def refuse_other_encoding(self, least: int = _MANY_WRONG) -> None:
         """Refuse an input whose first rows are all in another encoding, before the work begins.
 
-        :param least: how many rows must be in it.
         :raises CorpusError: saying what to do.
         """
         rows = [row for row in islice(self.rows(), _FIRST_ROWS) if row.is_note]
@@ -273,8 +265,6 @@ class InputFormat:
 def open_format(path: Path, target: Path, settings: FormatSettings, name: str = "") -> InputFormat:
     """Open an input.
 
-    :param path: a file or folder.
-    :param target: the output.
     :param name: of the format; otherwise it is recognised.
     :raises CorpusError: if nothing is there, it is of no known format, or it is a table in a folder.
     :raises SettingsError: for an encoding that does not exist.

@@ -192,7 +192,6 @@ def _other_run(settings: RunSettings, journal: Journal, difference: str) -> Sett
 def replaces_own(settings: RunSettings, form: InputFormat, *, published: bool) -> bool:
     """Whether this run will replace what it published before.
 
-    :param published: whether it has published anything before.
     :raises SettingsError: if anything else is there, or what was published has been changed.
     """
     summary = published_summary(settings) if published else None
@@ -208,7 +207,6 @@ def publish(settings: RunSettings, form: InputFormat, *, replace: bool) -> Summa
     """Rename reports and output into their places, unless they already are there.
 
     :param replace: whether what is there is an earlier result of the same run.
-    :returns: the summary.
     :raises SettingsError: if something else is there.
     :raises StorageError: if the summary cannot be read.
     """

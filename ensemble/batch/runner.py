@@ -98,11 +98,7 @@ def deidentify(settings: RunSettings) -> Summary:
 
 
 def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Summary:
-    """The run, or what an earlier start made of it; what is raised as of `deidentify`.
-
-    :param digest: of the bundle.
-    :param labels: of its engine.
-    """
+    """The run, or what an earlier start made of it; what is raised as of `deidentify`."""
     fingerprint = settings.fingerprint(form.name, digest) | {"form of output": form.written}
     roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)

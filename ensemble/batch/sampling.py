@@ -30,7 +30,6 @@ class Drawn(NamedTuple):
 def draw(target: Path, size: int, seed: int = 0) -> Drawn:
     """Draw notes at random, each with the same chance; all if there are no more.
 
-    :param target: the output of a finished run.
     :raises CorpusError: if it has no audit log, or no note came out.
     """
     notes = list(_notes(target))

@@ -37,14 +37,11 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 class NoteSettings:
     """What decides what becomes of a note, wherever notes come from.
 
-    :param model: the bundle.
-    :param policy: what to do with each label.
     :param key: the secret of surrogates and seals; at least 16 bytes.
     :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
     :param form_settings: how to read the input, and what becomes of its columns.
     :param struck: folded words to be removed everywhere.
     :param options: of the engine, without the roster.
-    :param known: a roster of the patients.
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
     :param certificate: what the run is certified by, if it is.
@@ -99,7 +96,6 @@ class RunSettings(NoteSettings, RunFiles):
     :param form: of the input; empty to recognise it.
     :param unmatched_roster: whether to go on although the roster has the patient of no note.
     :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
-    :param jobs: processes of this machine.
     :param cluster: address of a Dask scheduler; `spark`: a master of Spark, or `sc://HOST:PORT` of Spark Connect.
     :param restart: throw away what an unfinished run has done.
     :param vault: a file for the originals, encrypted.
@@ -168,7 +164,6 @@ class RunSettings(NoteSettings, RunFiles):
 def read_struck(path: Path | None) -> frozenset[str]:
     """The words of a strike list, folded: the first column of a file with a word a line, as of a review list.
 
-    :param path: of the list; `None` for none.
     :raises SettingsError: if the file cannot be read, or an entry is not one word.
     """
     if path is None:

@@ -46,9 +46,6 @@ class Store:
     """Chunks on disk and in the journal.
 
     :param folder: of the unfinished run.
-    :param journal: in the same folder.
-    :param form: writes the rows.
-    :param secret: of the register.
     :param vault: seals what was replaced, if the run has one.
     """
 
@@ -158,7 +155,6 @@ class Store:
 
 
 def _edited(row: Row, result: NoteResult | None) -> Row:
-    """The row, with what makes its new text."""
     edits = result.edits if result else []
     return replace(row, raw=replace(row.raw, edits=edits[0])) if row.raw and edits else row
 

@@ -67,7 +67,6 @@ class Vault:
     def write(self, path: Path, tokens: Iterable[str], log_end: str) -> None:
         """Write a vault, which only its owner can read, in the place of an earlier one of the same run.
 
-        :param log_end: of the run.
         :raises SettingsError: if anything else is there.
         :raises StorageError: if the disk refuses.
         """

@@ -116,14 +116,12 @@ _is_group: Callable[[Any], bool] = is_dataclass
 
 
 def _spread(of: Callable[..., object]) -> list[Parameter]:
-    """The parameters, with those of a group in its place."""
     own = signature(of, eval_str=True).parameters.values()
     parts = (_spread(p.annotation) if _is_group(p.annotation) else [p] for p in own)
     return [parameter.replace(kind=Parameter.KEYWORD_ONLY) for part in parts for parameter in part]
 
 
 def _gathered(of: Callable[..., object], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with those of a group as its value."""
     own = signature(of, eval_str=True).parameters.values()
     return {
         p.name: p.annotation(**_gathered(p.annotation, given)) if _is_group(p.annotation) else given[p.name]

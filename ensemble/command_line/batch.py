@@ -82,7 +82,6 @@ def _is_string(value: Any) -> bool:
 
 
 def _shown(option: Any) -> str:
-    """The longest name of an option, without its dashes."""
     return str(max(option.opts, key=len)).removeprefix("--")
 
 

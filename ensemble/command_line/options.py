@@ -23,7 +23,6 @@ _CODE = Path(__file__).parents[2]
 
 
 def _tables(folder: str, *but: str) -> tuple[str, ...]:
-    """The names of the TOML files in a folder of the code."""
     return tuple(sorted({path.stem for path in (_CODE / folder).glob("*.toml")} - {*but}))
 
 

@@ -23,8 +23,6 @@ _T = TypeVar("_T")
 class Context:
     """What every maker of surrogates gets.
 
-    :param choices: for the patient.
-    :param language: of the note.
     :param memory: the identifiers of the note, and of the patient as far as they are known.
     :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
     """

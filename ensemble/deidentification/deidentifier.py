@@ -154,7 +154,6 @@ class Deidentifier:
 
     :param policy: what to do with each label; its present year is this year unless it names one.
     :param label_set: the labels of the spans; a label that is not in it is of the kind OTHER.
-    :param language: of the notes, as an ISO 639-1 code.
     :param key: the secret of the surrogates and of the numbers, at least 16 bytes; not needed without surrogates.
     :param shuffled: what replaces each mention of a corpus whose labels the policy shuffles.
     :raises SettingsError: if the policy names unknown labels, makes surrogates without a key or in a language for

@@ -47,7 +47,6 @@ class KeyedChoices:
 
     :param key: the secret; None where nothing will be chosen.
     :param group: the patient, `Document.group`.
-    :ivar has_key: whether there is a secret.
     """
 
     def __init__(self, key: bytes | None, group: str) -> None:
@@ -137,8 +136,6 @@ STATES = 4
 class Chain:
     """Where each name of a note is in its chain.
 
-    :param choices: of the patient.
-    :param note: its id.
     :param changes: in how many of 100 cases the next mention has another surrogate.
     """
 

@@ -40,8 +40,6 @@ class Replacement:
 class Deidentified:
     """A note without its PHI.
 
-    :param text: the new text.
-    :param replacements: every stretch that was PHI, in order.
     :param unresolved: the stretches that were tagged because their own strategy could do nothing with them.
     """
 
@@ -55,10 +53,7 @@ class Deidentified:
         return Counter((replacement.span.label, replacement.strategy) for replacement in self.replacements)
 
     def changes(self, text: str) -> Iterator[tuple[Span, str]]:
-        """Each stretch that is no longer what it was, and what that was; a year that the policy keeps is not one.
-
-        :param text: of the note as read.
-        """
+        """Each stretch that is no longer what it was, and what that was; a year that the policy keeps is not one."""
         for replacement in self.replacements:
             old = text[replacement.span.start : replacement.span.end]
             if old != self.text[replacement.start_in_output : replacement.end_in_output]:
@@ -73,8 +68,6 @@ def tag(label: str) -> str:
 def verify(document: Document, result: Deidentified, spans: Iterable[Span] = ()) -> None:
     """Prove from the offsets that nothing outside the replacements changed, and that nothing inside was left.
 
-    :param document: the note as read.
-    :param result: what `Deidentifier.apply` made of it.
     :param spans: the PHI that was asked for; every one must lie in a replacement.
     :raises VerificationError: naming the document and the offset at which the proof fails.
     """

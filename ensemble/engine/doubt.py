@@ -46,7 +46,6 @@ _LONGEST_HEADING = 40
 class SafeText:
     """What identifies nobody, in some languages.
 
-    :param languages: those with a list of words.
     :param words: in small letters, that are no names.
     :param clinical: words and abbreviations, in small letters, that are safe with a capital anywhere.
     :param forms: matches a whole stretch that is safe, such as `120/80mmHg` or `pT2N0`.
@@ -122,7 +121,6 @@ class _Place:
 
     @cached_property
     def _lines(self) -> list[int]:
-        """Where each line begins."""
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     @cached_property

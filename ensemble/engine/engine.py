@@ -51,7 +51,6 @@ class Engine:
     :param subset_stackers: stackers for some of the submodels only, by their names in the same order.
     :param language_gate: which notes it can read; otherwise those in its language.
     :param cascade: which submodels read only lines in doubt; otherwise all read everything.
-    :ivar beside: the further engines of the options.
     :ivar known: the search for what the roster of the options says; `None` without a roster.
     """
 
@@ -166,10 +165,7 @@ class Engine:
         return SafeText.of((*self.language_gate.languages, *self.others), words)
 
     def facts_of(self, texts: Sequence[str], decisions: Iterable[Decision]) -> NoteFacts:
-        """What a note is like, for the drift check of a certificate.
-
-        :param texts: its parts.
-        """
+        """What a note is like, for the drift check of a certificate."""
         from phistack.ensemble.evaluation.drift import facts_of
 
         known = self.stacker.counts.seen if self.stacker.counts else ()
@@ -295,7 +291,6 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 class EnginesByLanguage(Mapping[str, Engine]):
     """Language -> the engine that reads it, which is loaded when it is first needed.
 
-    :param languages: ISO 639-1 codes.
     :param load: gives the engine of a language; it is called each time.
     """
 

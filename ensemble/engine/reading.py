@@ -69,7 +69,6 @@ class Piece(NamedTuple):
 
     @property
     def document(self) -> Document:
-        """The piece as a note of the same patient."""
         note = self.reading.document
         return note if self.end - self.start == len(note.text) else replace(note, text=note.text[self.start : self.end])
 
@@ -86,8 +85,6 @@ class Batch:
     """Some notes under way.
 
     :ivar pieces: those that the engine reads itself; the fields below are in their order.
-    :ivar tables: their features.
-    :ivar pools: the candidates of all submodels.
     :ivar probabilities: what the stacker makes of them, `(n_candidates,)` a piece.
     :ivar thresholds: those that the cascade asks for, `(n_candidates,)` a piece; else that of the stacker holds.
     :ivar decisions: on each candidate, in the plain view of the piece.

@@ -79,10 +79,7 @@ def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_orde
 
 
 def start_pool(jobs: int, *, again: bool = False) -> Executor:
-    """A pool of processes; if one dies, the whole pool is broken.
-
-    :param again: reuse the last pool if it is alive.
-    """
+    """A pool of processes; if one dies, the whole pool is broken."""
     from joblib.externals.loky import ProcessPoolExecutor, get_reusable_executor
 
     # loky replaces a worker whose memory has grown; nothing is lost.

@@ -38,12 +38,10 @@ Look = Callable[[], tuple[float, str]]
 class Stage:
     """A part of the work.
 
-    :param name: shown in the line.
     :param total: the amount of work in any unit; 0 if unknown, and then no share is shown.
     :param weight: its part of the total of the stage around it.
     :param look: returns its progress, if that is not set from inside.
     :param done: the amount that is done, of which `first` was done before it began.
-    :param words: the current step.
     """
 
     name: str

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def template(package: str, name: str) -> Template:
-    """A template; rendering it without a value that it names is an error.
-
-    :param package: of the file.
-    :param name: of the file.
-    """
+    """A template; rendering it without a value that it names is an error."""
     return _environment().get_template(f"{package}/{name}")
 
 

@@ -29,8 +29,6 @@ class ShownError:
 
     :param wrong: with id and labels as they may be shown.
     :param text: of the span; empty, as are the others, if no text is shown.
-    :param before: the text right before it.
-    :param after: the text right after it.
     """
 
     wrong: WrongDecision
@@ -42,7 +40,6 @@ class ShownError:
     def of(cls, wrong: WrongDecision, note: Document, times: Mapping[str, int], *, with_text: bool = False) -> Self:
         """Show one.
 
-        :param note: of the decision.
         :param times: label -> number of spans that have it.
         :param with_text: whether id, labels and text are shown unchanged.
         """

@@ -20,10 +20,7 @@ from phistack.submodels.base import Candidate
 
 
 def print_explanation(reading: Reading, console: Console, *, show_text: bool = False) -> None:
-    """Print the decisions on a note; the text of the spans only with `show_text`.
-
-    :param reading: with its trace.
-    """
+    """Print the decisions on a note; the text of the spans only with `show_text`."""
     document, decisions = reading.document, reading.decisions
     name = whole(document.id) if show_text else shown_id(document.id)
     title = Text(f"{name}: {len(reading.accepted)} PHI")

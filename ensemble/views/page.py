@@ -76,7 +76,6 @@ def write_page(
     """Write the page; an older one is replaced. The category of a label in any label set that ships gives its colour.
 
     :param scores: of each submodel and the stack, by its name.
-    :param types: those of the stack, by PHI type.
     :param facts: short lines about the run, for example seed and versions.
     :raises StorageError: if the file cannot be written.
     """
@@ -175,5 +174,4 @@ def _pieces(text: str, marks: Sequence[_Mark]) -> Iterator[tuple[str, _Mark | No
 
 
 def _foremost(marks: Sequence[_Mark], offset: int) -> _Mark | None:
-    """The first of the marks that covers a character."""
     return next((mark for mark in marks if mark.span.start <= offset < mark.span.end), None)

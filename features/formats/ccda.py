@@ -37,25 +37,21 @@ class CcdaTable(FieldTable):
     declared = packaged_table("phistack.features.formats", "ccda.toml")
 
     def split(self, file: NoteFile) -> Iterator[tuple[str, bytes | None]]:
-        """The whole file."""
         yield "", file.content()
 
     def parsed(self, text: str) -> etree._Element:
-        """The root element."""
         try:
             return parsed(f"{_HL7}ClinicalDocument", "the document", text)
         except CorpusError as error:
             raise ValueError(str(error)) from None
 
     def named(self, root: etree._Element) -> tuple[str, str]:
-        """The ids of the document and of the patient."""
         paths = ("id",), ("recordTarget", "patientRole", "id")
         document, patient = (root.find("/".join(f"{_HL7}{name}" for name in path)) for path in paths)
         ids = ("" if of is None else of.get("extension") or of.get("root") or "" for of in (document, patient))
         return next(ids), next(ids)
 
     def spelled(self, root: etree._Element) -> str:
-        """The document, in UTF-8."""
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(root, encoding="unicode") + "\n"
 
     def fields(self, root: etree._Element) -> Iterator[Field]:

@@ -71,7 +71,6 @@ def _note_of(lines: _Lines, name: str, *, annotated: bool) -> Document:
 
 
 def _split(file: NoteFile) -> Iterator[_Lines]:
-    """The lines of each note."""
     note: _Lines | None = None
     for number, line in enumerate(file.text_lines(), 1):
         columns = line.split("\t") if "\t" in line else line.split()
@@ -121,7 +120,6 @@ def _joined(lines: _Lines) -> tuple[str, list[list[_Token]]]:
 
 
 def _located(document_id: str, text: str, sentence: list[tuple[int, list[str]]]) -> list[_Token]:
-    """The tokens of a sentence whose lines hold offsets."""
     tokens = []
     for number, columns in sentence:
         place = f"document {shown_id(document_id)}, line {number}"

@@ -123,7 +123,6 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     the id.
 
     :param path: the folder or file to make, which is never overwritten; `-` for standard output.
-    :param format: the name of the format.
     :raises CorpusError: if the format cannot express the notes.
     :raises SettingsError: if the path is taken.
     :raises StorageError: if the disk refuses.

@@ -56,7 +56,6 @@ class CsvTable(LineTable):
         return self._header
 
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
-        """The header, which is no row, then each record."""
         records = self._records()
         first = next(records, (1, b""))[1] or b""
         yield Record("line 1", raw=self._read_header(first), digest=sha256(first))

@@ -93,7 +93,6 @@ class _Opened:
         return self.sql.Table(name, self.sql.MetaData(), *columns, schema=self.schema)
 
     def has(self, connection: Any, *, staged: bool = False) -> bool:
-        """Whether it is there."""
         return bool(self.sql.inspect(connection).has_table(self.short + _STAGED * staged, self.schema))
 
 
@@ -120,11 +119,9 @@ class DatabaseTable(Table):
         self._is_replaced: Callable[[str], bool] = lambda name: False
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """Those of the table."""
         return list(self._types)
 
     def rewrites(self, is_removed: Callable[[str], bool], is_replaced: Callable[[str], bool]) -> None:
-        """Remember what changes."""
         self.is_removed, self._is_replaced = is_removed, is_replaced
 
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:

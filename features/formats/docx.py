@@ -238,7 +238,6 @@ def _rename_styles(parts: dict[str, etree._Element]) -> None:
 
 
 def _pieces(parts: dict[str, etree._Element]) -> list[Piece]:
-    """The stretches of the text in order."""
     roots = (part for name, part in parts.items() if name.rstrip("0123456789") in _TEXTS)
     return [piece for root in roots for _, element in etree.iterwalk(root) for piece in _piece(element)]
 

@@ -89,11 +89,9 @@ class FhirTable(FieldTable):
     declared = _TABLE
 
     def split(self, file: NoteFile) -> Iterator[tuple[str, bytes | None]]:
-        """Each line."""
         return ((f"line {number}", line) for number, line in enumerate(file.lines(), 1))
 
     def parsed(self, text: str) -> dict[str, Any]:
-        """A JSON object with a type."""
         try:
             tree = _DECODER.decode(text.removeprefix("\ufeff").strip())
         except (json.JSONDecodeError, RecursionError):
@@ -126,7 +124,6 @@ class FhirTable(FieldTable):
         return id and f"{kind}/{id}", next(filter(None, references), id)
 
     def is_about(self, tree: dict[str, Any]) -> bool:
-        """Whether it is a patient, or a relative."""
         return any(name.startswith(tree["resourceType"] + ".") for names in _TABLE["roster"].values() for name in names)
 
     def fields(self, tree: dict[str, Any]) -> Iterator[Field]:

@@ -99,7 +99,6 @@ class FieldTable(Table):
         """The id of a record and its patient, either empty if it does not say."""
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """Those of the rules."""
         return list(self.rules)
 
     def rule(self, names: Iterable[str]) -> str:
@@ -215,7 +214,6 @@ class FieldTable(Table):
                     yield {"patient": [patient], **row}
 
     def notes(self) -> Notes:
-        """The notes of each record as one."""
         for record in self.records():
             if record.problem:
                 yield CorpusError(f"{self.file.name}, {record.place}: {record.problem}; correct or remove it")

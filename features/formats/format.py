@@ -40,7 +40,6 @@ _HEAD, _PIECE = 2**16, 2**20
 class Reading:
     """How files are read, and what was noted on the way.
 
-    :param columns: the names of the columns, of formats that have columns.
     :param encoding: of formats that need not be UTF-8.
     :param longest: bytes of a line, or of a file that is read whole; what is longer is no note.
     :param annotated: whether spans are wanted; otherwise nothing of them is read.
@@ -64,7 +63,6 @@ class NoteFile:
 
     :param id: of the note in it, if the file holds one note without an id; otherwise its name without the ending.
     :param name: how messages name the file; otherwise by its path.
-    :param seed: what the digest begins with.
     :ivar digest: SHA-256 of what was read so far.
     :ivar fraction: the share that was read so far.
     """
@@ -101,10 +99,7 @@ class NoteFile:
         return content
 
     def text(self, encoding: str = "") -> str:
-        """The whole text, with its byte order mark and line ends; :raises CorpusError: as `content` does.
-
-        :param encoding: that the format prescribes.
-        """
+        """The whole text, with its byte order mark and line ends; :raises CorpusError: as `content` does."""
         return decoded(self.content(), self.name, encoding or self.how.encoding)
 
     def lines(self) -> Iterator[bytes | None]:
@@ -275,7 +270,6 @@ class Format:
     :param read: the notes of a file; what is wrong with the whole file is raised.
     :param render: the files of notes whose labels are in a label set; raises CorpusError for what it cannot express.
     :param single_file: whether all notes are written to one file rather than to a folder with files of each note.
-    :param label_set: the label set of the format, if it has one.
     :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.
     :param table: reads and writes rows, if the format has columns.
     :param beside: the names of files beside the notes that are no notes.

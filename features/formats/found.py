@@ -53,7 +53,6 @@ _DEEPEST = 500
 class Found:
     """Notes on disk.
 
-    :param format: of the notes.
     :param path: the file or folder that was given.
     :param base: the folder in it that holds the notes, from which their ids count; or the file.
     :param how: to read them; it notes what the last iteration met and mended.
@@ -230,7 +229,6 @@ class NoteTable(Table):
             yield name, content if format.is_utf8 else content.decode("utf-8").encode(encoding)
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write the files, or the file, of all notes."""
         files = (file for chunk in chunks for file in taken_apart(chunk))
         if self.found.format.single_file:
             # With scores, as nobody has judged the new texts.

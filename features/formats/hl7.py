@@ -51,7 +51,6 @@ class _Types(NamedTuple):
 
     @staticmethod
     def of(table: Mapping[str, Any], name: str) -> str:
-        """The type of one; empty if there is none of that name."""
         return str(table[name][2]) if name in table else ""
 
 
@@ -72,7 +71,6 @@ class _Message:
 
     :param segments: name and fields of each; a field is a list of repetitions, of components, of sub-components.
     :param signs: of fields, components, repetitions, escapes and sub-components.
-    :param end: of a segment.
     """
 
     segments: list[list[Any]]
@@ -93,7 +91,6 @@ class _Message:
         )
 
     def escaped(self, text: str) -> str:
-        """A value as it is written."""
         sign = self.signs[3]
         named = {sign: name for name, sign in zip(_NAMES, self.signs, strict=True)} | {_LINE: ".br"}
         return "".join(f"{sign}{named[c]}{sign}" if c in named else c for c in text)
@@ -152,7 +149,6 @@ class Hl7Table(FieldTable):
         return message
 
     def named(self, message: _Message) -> tuple[str, str]:
-        """The control id, and the first identifier of the patient."""
         return message.value("MSH", 10), message.value("PID", 3) or message.value("PID", 2)
 
     def fields(self, message: _Message) -> Iterator[Field]:
@@ -184,7 +180,6 @@ class Hl7Table(FieldTable):
                     yield _leaf(message, part, s, (OTHER,) if is_odd else own, is_day=inner in _DAYS)
 
     def spelled(self, message: _Message) -> str:
-        """The segments with the ends that they had."""
         component, repetition, inner = (message.signs[at] for at in (1, 2, 4))
         lines = []
         for segment in message.segments:

@@ -84,7 +84,6 @@ def _refuse_unknown(file: NoteFile, types: Iterable[str]) -> None:
 
 
 def _types(layers: Iterable[str]) -> Any:
-    """A type system with these layers and the feature that has the label."""
     types = _cassis().TypeSystem()
     for layer in layers:
         made = types.create_type(layer, supertypeName="uima.tcas.Annotation")

@@ -51,7 +51,6 @@ class JsonTable(LineTable):
         return list(found)
 
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
-        """A record for each line."""
         return (self.record(f"line {number}", line) for number, line in enumerate(self.file.lines(), 1))
 
     def parsed(self, text: str) -> Parsed:

@@ -58,7 +58,6 @@ class ParquetTable(Table):
         self._is_rewritten = False
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """Those of the schema."""
         return list(self._file.schema_arrow.names)
 
     def rewrites(self, is_removed: Callable[[str], bool], is_replaced: Callable[[str], bool]) -> None:
@@ -122,7 +121,6 @@ class ParquetTable(Table):
             yield Record(f"row {first + at + 1}", row, shown, treated.slice(at, 1), digest)
 
     def _treated(self, batch: Any) -> Any:
-        """The rows with the columns and types of the output."""
         pairs = ((batch.column(field.name), field.type) for field in self._schema)
         arrays = [array if array.type == kind else _in_words(array) for array, kind in pairs]
         return self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -144,7 +142,6 @@ class ParquetTable(Table):
         return self._stream(table.combine_chunks())
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write all rows as one Parquet file."""
         metadata = self._file.metadata
         known = metadata.num_row_groups and metadata.num_columns
         compression = str(metadata.row_group(0).column(0).compression) if known else "SNAPPY"
@@ -162,7 +159,6 @@ class ParquetTable(Table):
 
 
 def _texts(array: Any) -> list[str | None]:
-    """The values of a column as texts."""
     if _holds_strings(array.type):
         return list(array.to_pylist())
     # Nanoseconds cannot be turned into Python's.

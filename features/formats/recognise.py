@@ -151,7 +151,6 @@ def _in_folder(root: Path, folder: str, wanted: Format | None) -> tuple[Format, 
 
 
 def _of_names(folder: Path, names: Collection[str], wanted: Format | None) -> set[Format]:
-    """The formats of the files in a folder."""
     if wanted:
         return {wanted} if any(map(wanted.is_of, names)) else set()
     names = [name for name in names if name not in INCEPTION.beside]
@@ -198,14 +197,12 @@ def _of_file(path: Path) -> Format:
 
 
 def _opening(path: Path) -> Format | None:
-    """The format by the first characters of a file."""
     head = _head(path)
     named = next((format for opening, format in _OPENINGS if head.startswith(opening)), None)
     return named and _by_content(named, path)
 
 
 def _by_content(named: Format, path: Path) -> Format:
-    """Which of the formats with the same ending it is."""
     if named is I2B2:
         return _ROOTS.get(root_of(_head(path)), I2B2)
     return DOCCANO if named is JSONL and is_doccano(_head(path)) else named

@@ -144,7 +144,6 @@ class ColumnNames:
     """How the columns of records are named.
 
     :param id: unique within the corpus.
-    :param text: the note.
     :param patient: whose note it is; if a record has nothing in it, or a table lacks the column of the usual name, the
         patient is read from the id.
     :param unit: the larger unit of a note, kept as its `fold_group`, if there is a column.
@@ -179,7 +178,6 @@ class ColumnNames:
     def remarks(self, header: Collection[str], n_notes: int) -> Counter[str]:
         """Warnings of the columns that no document holds, and of notes whose patient is read from the id.
 
-        :param header: every column that was met.
         :param n_notes: how many notes have these columns.
         """
         n_notes = 0 if self.patient in header else n_notes
@@ -244,9 +242,6 @@ def patient_in(value: object, id: str) -> str:
 def read_record(place: str, record: Mapping[str, Any], columns: ColumnNames, *, annotated: bool = True) -> Document:
     """A record as a note.
 
-    :param place: where it is, as messages name it.
-    :param record: column -> value.
-    :param annotated: whether its spans are read.
     :raises CorpusError: for a value that is missing or of the wrong kind, and for spans that do not fit the text.
     """
     document_id = id_in(record.get(columns.id))
@@ -265,7 +260,6 @@ def read_record(place: str, record: Mapping[str, Any], columns: ColumnNames, *, 
 
 
 def _spans_in(place: str, cell: Any) -> list[dict[str, Any]]:
-    """The spans of a cell, as a list or as JSON."""
     try:
         spans = json.loads(cell.strip() or "null") if isinstance(cell, str) else cell
     except (ValueError, RecursionError):

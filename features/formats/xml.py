@@ -48,7 +48,6 @@ def root_of(text: str) -> str:
 def read(root: str, file: NoteFile) -> Notes:
     """The note of a file.
 
-    :param root: the name that the root element must have.
     :raises CorpusError: for malformed XML, a document type declaration, another root, or spans that do not fit.
     """
     tree = parsed(root, file.name, file.text("utf-8"))
@@ -79,8 +78,6 @@ def _read_tag(document_id: str, text: str, tag: etree._Element) -> Span:
 def parsed(root: str, name: str, text: str) -> etree._Element:
     """The root element, without entities; libxml2's own messages are not passed on, as they quote the file.
 
-    :param root: the name that it must have.
-    :param name: of the file, for messages.
     :raises CorpusError: for malformed XML, a document type declaration or another root.
     """
     declared, first = _ENCODING.match(text), _ROOT.search(text)
@@ -109,7 +106,6 @@ def render(root: str, tag_id: str, first: int, documents: Iterable[Document], la
     """One file a note, named after its id.
 
     :param tag_id: the letter that the ids of the tags begin with.
-    :param first: the number of the first tag.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.
     """
     for document in documents:

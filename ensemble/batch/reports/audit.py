@@ -71,7 +71,6 @@ class _Facts(TypedDict, total=False):
 class AuditLog:
     """Writes a log.
 
-    :param file: opened for writing text.
     :param run: versions and settings, for the first line.
     :param key: seals the log, if given.
     """
@@ -149,12 +148,7 @@ def opened_output(target: Path) -> tuple[InputFormat, dict[str, Any]]:
 def check_log(
     path: Path, form: InputFormat, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
 ) -> AuditReport:
-    """Check the chain of a log, and that output and summary are those that it describes.
-
-    :param form: opened on the output.
-    :param digest: of the output, as `output_digest` gives it.
-    :param key: checks the seal, if given.
-    """
+    """Check the chain of a log, and that output and summary are those that it describes."""
     outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
     problems: list[str] = []
     notes, chain, last = 0, _START, {}
@@ -192,7 +186,6 @@ def check_log(
 
 
 def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
-    """The reports that differ from those of the last line."""
     reported: Mapping[str, str] = last.get("reports", {})
     there = {name for name in reported if (folder / name).is_file()}
     changed = [name for name in reported if name not in there or report_digest(folder / name) != reported[name]]

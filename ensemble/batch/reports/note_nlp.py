@@ -33,9 +33,7 @@ _LONGEST = 250
 def write_note_nlp(target: Path, file: Path) -> int:
     """Write a row for each place in the text of a note that a finished run replaced, as CSV.
 
-    :param target: the output of the run.
     :param file: must not be there.
-    :returns: how many rows.
     :raises CorpusError: if there is no such run.
     """
     number = 0

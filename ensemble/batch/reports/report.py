@@ -109,7 +109,6 @@ class _Totals:
         self.summaries = Summaries()
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add the facts on a note."""
         problem = record.get("problem", "")
         self.notes.update(
             notes=1,

@@ -47,7 +47,6 @@ def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, fl
     """Add the words of a note.
 
     :param rows: word -> its row.
-    :param note: its id, as it is shown.
     :param words: each with how likely it identifies somebody, its start, its end and its line.
     """
     seen = set()

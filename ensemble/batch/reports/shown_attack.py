@@ -74,7 +74,6 @@ def _many(count: int, what: str) -> str:
 def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> None:
     """Write the list and the page, and into the summary's page, in the place of those of an earlier attack.
 
-    :param with_text: whether to show the text of each place.
     :raises StorageError: if the disk refuses.
     """
     folder, more = target.with_name(f"{target.name}.run"), ("text",) if with_text else ()

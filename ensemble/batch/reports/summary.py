@@ -64,9 +64,7 @@ class Start(
 ):
     """What differs between the starts of a run.
 
-    :param finished: date and time.
     :param notes: that this start handled.
-    :param seconds: that these took.
     :param damaged_chunks: of an earlier start, which were done again.
     """
 
@@ -87,9 +85,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
     :param unread: passages that were replaced whole, and words in doubt, by label.
     :param unresolved: PHI that was tagged as its strategy found no surrogate.
     :param in_kept_columns: by column; the other counts of identifiers are by label.
-    :param drift: in what the notes differ from those of the certificate, with p-values.
     :param settings: the fingerprint of the run.
-    :param log_end: the hash at the end of the audit log.
     """
 
     begun_on: str = ""

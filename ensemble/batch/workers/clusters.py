@@ -90,12 +90,10 @@ class DaskCluster(Cluster):
         return sum(int(n) for n in self._client.nthreads().values())
 
     def executor(self) -> Executor:
-        """That of the client."""
         executor: Executor = self._client.get_executor(pure=False)
         return executor
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
 
@@ -157,7 +155,6 @@ class _SparkExecutor(ThreadPoolExecutor):
         return super().submit(self._answer, CloudPickleSerializer().dumps((function, arguments)))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the jobs that are under way."""
         with suppress(Exception):  # The session may be gone.
             self._session.interruptTag(self._tag)
         super().shutdown(wait, cancel_futures=True)

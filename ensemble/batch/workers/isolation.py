@@ -40,10 +40,7 @@ def patience(job: Job, notes: Sequence[Any]) -> float:
 
 
 class IsolatedProcess:
-    """A fresh process, started when it is needed, and again when it died.
-
-    :param job: what to do with notes.
-    """
+    """A fresh process, started when it is needed, and again when it died."""
 
     def __init__(self, job: Job) -> None:
         self._job = job

@@ -48,8 +48,6 @@ Bundle = tuple[Path, str]
 def suited_deidentifier(run: NoteSettings, labels: LabelSet, language: str, overruling: Overruling) -> Deidentifier:
     """What takes the PHI of an engine out.
 
-    :param labels: of the engine.
-    :param overruling: suited to it.
     :raises SettingsError: if the policy does not suit the engine, or keeps what a list says must go.
     """
     policy = run.policy

@@ -59,7 +59,6 @@ def _searched(job: Job, searches: Sequence[LeakSearch]) -> Counter[tuple[str, st
 class Workers:
     """Processes that de-identify.
 
-    :param job: what they do.
     :param jobs: how many processes there are; one is this process.
     :param cluster: the cluster that does it instead; it stays open.
     """

@@ -58,12 +58,8 @@ def audit_record(
 ) -> NoteResult:
     """The result of a note that was changed.
 
-    :param bundle: the one that read it.
     :param decisions: of the engine on its candidates in each part.
-    :param changed: what each part became.
     :param known: the words of the patient's identifiers.
-    :param safe: what identifies nobody.
-    :param identifiers: of the roster, if there is one.
     """
     register, options = IdentifierRegister(job.secret), job.run.options
     texts = tuple(result.text for result in changed)
@@ -148,11 +144,7 @@ def suspects(
     *,
     with_line: bool = False,
 ) -> Iterator[Suspect]:
-    """The words of a note that may still identify somebody, from left to right.
-
-    :param result: what became of it.
-    :param decisions: of the engine on its candidates.
-    """
+    """The words of a note that may still identify somebody, from left to right."""
     spans = (replacement.span for replacement in result.replacements)
     # Of the same length, so that places in it are those in the note.
     blanked = spliced(text, ((span.start, span.end, _BLOT * (span.end - span.start)) for span in spans)) or ""
@@ -180,10 +172,7 @@ def likely_by_form(word: str) -> float:
 
 
 class KnownWords:
-    """The words of four letters or more in identifiers, and which words are like them.
-
-    :param identifiers: of a patient.
-    """
+    """The words of four letters or more in identifiers, and which words are like them."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
         found = (word for mention in identifiers for word in _WORD.findall(plain_text(mention)))
@@ -209,7 +198,6 @@ def struck_places(text: str, struck: Collection[str]) -> list[tuple[int, int]]:
 
 
 def _line(blanked: str, place: Span) -> str:
-    """What is around a place in its line."""
     before = blanked[max(0, place.start - _AROUND) : place.start].rpartition("\n")[2]
     after = blanked[place.end : place.end + _AROUND].partition("\n")[0]
     line = before + blanked[place.start : place.end] + after

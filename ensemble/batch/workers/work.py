@@ -61,7 +61,6 @@ def start_worker(job: Job) -> None:
 
 
 def _loaded(job: Job, bundle: Bundle) -> tuple[Engine, Deidentifier]:
-    """An engine, and what takes out what it finds."""
     identity = job.identity(bundle)
     if identity not in _LOADED:
         path, digest = bundle
@@ -93,7 +92,6 @@ def process_chunk(job: Job, notes: Sequence[Row]) -> list[NoteResult]:
 
 
 def _processed(job: Job, bundle: Bundle, notes: Sequence[Row]) -> list[NoteResult]:
-    """De-identify notes with one engine."""
     start_worker(job)
     engine, deidentifier = _loaded(job, bundle)
     worker = _Worker(job, bundle, engine, deidentifier, engine.safe_text)
@@ -294,7 +292,6 @@ def _whole(part: Part) -> Spans:
 
 
 def _written(note: _Note) -> Row:
-    """The note as it comes out."""
     parts = zip(note.input.parts, note.result.texts, strict=True)
     return replace(note.input, parts=tuple(replace(part, text=text) for part, text in parts))
 

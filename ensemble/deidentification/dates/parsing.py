@@ -92,7 +92,6 @@ class DatePoint:
     """One date, or range of two days within one month.
 
     :param year: with its century as far as it is known; None where none is written.
-    :param month: 1 to 12, or None.
     :param days: of the month; two for a range such as `3-5 May`.
     :param weekday: 0 for Monday, or None.
     :param places: (start, end, part) of each written part, in order; offsets in the mention.

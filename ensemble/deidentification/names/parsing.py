@@ -29,7 +29,6 @@ class NamePart:
     """A word or what is between words.
 
     :param text: as written, without its genitive ending.
-    :param role: see the module's list.
     :param ending: the genitive ending, or nothing.
     """
 

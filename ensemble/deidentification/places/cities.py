@@ -133,7 +133,6 @@ def country_code(mention: str, language: str) -> str | None:
 
 @cache
 def _countries(language: str) -> dict[str, str]:
-    """Folded name -> code."""
     others = {name: code for code, names in table("countries")["others"].items() for name in names}
     codes = " ".join(_continents()).split()
     return {**others, **{_country_key(_country_name(code, language)): code for code in codes}}
