@@ -2,6 +2,7 @@
 
     python -m benchmarks.hospital_notes english                          400 notes; about a minute
     python -m benchmarks.hospital_notes engine.zip --language no --notes 200 --seed 7
+    python -m benchmarks.hospital_notes english --set third              the notes of another hand
     python -m benchmarks.hospital_notes english --noise none --recall high --errors missed.tsv
 
 Prints what the policy safe-harbor does with them: identifiers of which any or all is changed, changed stretches that
@@ -22,7 +23,7 @@ from rich.console import Console
 
 from benchmarks.hospital_notes.noise import NOISE
 from benchmarks.hospital_notes.notes import HospitalNote, inside, invented
-from benchmarks.hospital_notes.templates import LANGUAGES
+from benchmarks.hospital_notes.templates import LANGUAGES, SETS
 from benchmarks.reached import Tally, changed_stretches, table_of
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--language", choices=LANGUAGES, help="of the notes; that of the engine, if none is named")
     parser.add_argument("--notes", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--set", choices=SETS, default="second", help="of notes; each is by another hand")
     parser.add_argument("--recall", default=BALANCED, choices=RECALLS, help="which threshold")
     parser.add_argument("--noise", help=f"kinds separated by commas, of {', '.join(NOISE)}; all in half of the notes")
     parser.add_argument("--errors", type=Path, help="a file of tab-separated values for what was missed")
@@ -57,10 +59,11 @@ def main() -> None:
         parser.error(f"there is no noise {', '.join(sorted(unknown))}; there are {', '.join(NOISE)}")
     engine = load_bundle(bundle_path(arguments.engine)).with_options(recall=arguments.recall)
     language = arguments.language or engine.language
-    notes = invented(language, arguments.notes, seed=arguments.seed, noise=noise)
+    notes = invented(language, arguments.notes, seed=arguments.seed, noise=noise, hand=arguments.set)
     must_go = what_must_go(notes, engine)
     stretches = changed_stretches(engine, [note.document.with_spans(()) for note in notes], _POLICY)
-    title = f"{arguments.engine}, {len(notes)} hospital notes ({language}, seed {arguments.seed}), {arguments.recall}"
+    notes_are = f"{len(notes)} hospital notes ({arguments.set} set, {language}, seed {arguments.seed})"
+    title = f"{arguments.engine}, {notes_are}, {arguments.recall}"
     Console(width=140).print(table_of(counted(notes, must_go, stretches).figures(), title))
     if arguments.errors:
         with arguments.errors.open("w", encoding="utf-8", newline="") as file:

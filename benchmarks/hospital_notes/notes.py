@@ -35,27 +35,30 @@ class HospitalNote:
 
 
 def invented(
-    language: str, number: int, *, seed: int = 0, noise: Sequence[str] = (), templates_a_kind: int | None = None
+    language: str, number: int, *, seed: int = 0, noise: Sequence[str] = (), templates_a_kind: int | None = None,
+    hand: str = "second",
 ) -> list[HospitalNote]:
     """Make notes; the kinds take turns, and each takes its templates in turn.
 
     :param noise: the kinds that take turns, keys of `NOISE`; all in every second note, if empty.
     :param templates_a_kind: one hospital, which has so many templates of each kind, drawn by the seed.
+    :param hand: the set, a key of `SETS`.
     """
     kinds: dict[str, list[int]] = {}
-    for at, template in enumerate(templates(language)):
+    for at, template in enumerate(templates(language, hand)):
         kinds.setdefault(template.kind, []).append(at)
     if templates_a_kind is not None:
         drawn = random.Random(f"hospital/{seed}/{language}")
         kinds = {kind: drawn.sample(places, templates_a_kind) for kind, places in kinds.items()}
     names = list(kinds)
     turns = noise or [name for kind in list(NOISE)[1:] for name in ("none", kind)]
-    lower = world(language).get("lower", ())
+    lower = world(language, hand).get("lower", ())
     made = []
     for at in range(number):
         kind, nth = names[at % len(names)], at // len(names)
         rng = random.Random(f"hospital notes/{seed}/{language}/{at}")
-        text, mentions = filled(templates(language)[kinds[kind][nth % len(kinds[kind])]], language, rng)
+        template = templates(language, hand)[kinds[kind][nth % len(kinds[kind])]]
+        text, mentions = filled(template, language, rng, hand)
         # A turn further each time that a kind is through, so that each template meets other noise.
         how = turns[(nth + at % len(names) + nth // len(kinds[kind])) % len(turns)]
         for step in ("lower", how) if kind in lower else (how,):

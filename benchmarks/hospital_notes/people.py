@@ -1,6 +1,6 @@
 """Invented people with names of twenty origins, and how notes write them.
 
-person = draw_person({"english": 5, "korean": 1}, random.Random(0), sex="F")
+person = draw_person(names(FOLDER), {"english": 5, "korean": 1}, random.Random(0), sex="F")
 person.written("formal"), domains)            [("Okafor", "last"), (", ", ""), ("Ngozi", "first")]
 """
 
@@ -44,8 +44,9 @@ UNDIVIDED = ("initials", "three", "dotted", "small", "user", "email")
 
 
 @cache
-def _names() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+def names(folder: Path) -> dict[str, Any]:
+    """First and last names by origin, and nicknames, of a set of notes."""
+    return tomllib.loads((folder / "names.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Person:
     sex: str
     origin: str
     number: int
+    nick: str = field(default="", repr=False)
 
     def written(self, form: str, domains: Sequence[str]) -> list[tuple[str, str]]:
         """The name in a form, in pieces of text and part: `first`, `last` or empty for what stands between.
@@ -72,7 +74,7 @@ class Person:
         if form == "user":
             return [(f"{user}{self.number % 20 or ''}", "user")]
         values = {
-            **{"first": self.first, "last": self.last, "m": self.middle, "nick": self._nick},
+            **{"first": self.first, "last": self.last, "m": self.middle, "nick": self.nick or self.first},
             **{"f": self.first[0], "l": self.last[0], "fsmall": self.first[0].lower(), "lsmall": self.last[0].lower()},
         }
         pieces: list[tuple[str, str]] = []
@@ -84,18 +86,14 @@ class Person:
                 pieces.append((values[name], part))
         return pieces
 
-    @property
-    def _nick(self) -> str:
-        short: str = _names()["nicknames"].get(self.first, self.first)
-        return short
-
 
 def draw_person(
-    origins: Mapping[str, float], rng: random.Random, *, sex: str = "", taken: Collection[str] = (),
-    family: Person | None = None,
+    names: Mapping[str, Any], origins: Mapping[str, float], rng: random.Random, *, sex: str = "",
+    taken: Collection[str] = (), family: Person | None = None,
 ) -> Person:  # fmt: skip
     """Draw someone.
 
+    :param names: of each origin, and nicknames.
     :param origins: origin -> how frequent it is.
     :param sex: `F` or `M`; either, if empty.
     :param taken: surnames of others.
@@ -103,6 +101,7 @@ def draw_person(
     """
     sex = sex or rng.choice("FM")
     (origin,) = rng.choices([*origins], [*origins.values()]) if family is None else (family.origin,)
-    table = _names()[origin]
+    table = names[origin]
     last = family.last if family else rng.choice([name for name in table["last"] if name not in taken])
-    return Person(rng.choice(table[sex]), last, rng.choice("ABCDEGHJKLMPRSTW"), sex, origin, rng.randrange(1, 400))
+    first, middle, number = rng.choice(table[sex]), rng.choice("ABCDEGHJKLMPRSTW"), rng.randrange(1, 400)
+    return Person(first, last, middle, sex, origin, number, names["nicknames"].get(first, ""))

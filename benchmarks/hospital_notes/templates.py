@@ -21,11 +21,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hospital_notes.people import UNDIVIDED, Person, draw_person
+from benchmarks.hospital_notes.people import UNDIVIDED, Person, draw_person, names
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 
 FOLDER = Path(__file__).parent
+SETS = {"second": FOLDER, "third": FOLDER / "third"}
+"""Set -> the folder of its templates, values and names, written by one hand."""
 LANGUAGES = ("en", "de", "es", "nl", "sv", "no")
 _HEAD = re.compile(r"^= (?P<kind>[a-z]+)(?: (?P<sex>[FM]))?(?: (?P<low>\d+)-(?P<high>\d+))?\n", re.M)
 _ALTERNATIVES = re.compile(r"\[([^\[\]\n]*\|[^\[\]\n]*)\]")
@@ -62,16 +64,16 @@ class Mention:
 
 
 @cache
-def world(language: str) -> dict[str, Any]:
-    """Labels, values, dates and words of a language."""
-    table: dict[str, Any] = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    return table
+def world(language: str, hand: str = "second") -> dict[str, Any]:
+    """Labels, values, dates, words and names of a language in a set."""
+    table: dict[str, Any] = tomllib.loads((SETS[hand] / f"{language}.toml").read_text(encoding="utf-8"))
+    return table | {"names": names(SETS[hand])}
 
 
 @cache
-def templates(language: str) -> tuple[Template, ...]:
-    """All templates of a language, in the order of its file."""
-    _, *parts = re.split(r"(?m)^(?== )", (FOLDER / f"{language}.txt").read_text(encoding="utf-8"))
+def templates(language: str, hand: str = "second") -> tuple[Template, ...]:
+    """All templates of a language in a set, in the order of its file."""
+    _, *parts = re.split(r"(?m)^(?== )", (SETS[hand] / f"{language}.txt").read_text(encoding="utf-8"))
     return tuple(map(_template, parts))
 
 
@@ -85,9 +87,11 @@ def _template(part: str) -> Template:
     return Template(head["kind"], part[head.end() :].strip("\n").replace(r"\f", "\f"), head["sex"] or "", ages)
 
 
-def filled(template: Template, language: str, rng: random.Random) -> tuple[str, list[Mention]]:
-    """A note from a template; its mentions are in the order of the text."""
-    writer = _Writer(template, world(language), rng)
+def filled(
+    template: Template, language: str, rng: random.Random, hand: str = "second"
+) -> tuple[str, list[Mention]]:
+    """A note from a template of a set; its mentions are in the order of the text."""
+    writer = _Writer(template, world(language, hand), rng)
     pieces: list[str] = []
     mentions: list[Mention] = []
     at = 0
@@ -114,7 +118,7 @@ class _Writer:
         self.born = date(self.day.year - self.age, 1, 1) + timedelta(days=rng.randrange((self.day.month - 1) * 30 + 1))
         self.usual = rng.choice(world["dates"]["usual"])
         self.values: dict[str, str] = {}
-        self.people = {"patient": draw_person(world["origins"], rng, sex=template.sex)}
+        self.people = {"patient": draw_person(world["names"], world["origins"], rng, sex=template.sex)}
 
     def pieces(self) -> Iterator[_Piece]:
         text = _ALTERNATIVES.sub(lambda found: self.rng.choice(found[1].split("|")), self.text)
@@ -163,7 +167,8 @@ class _Writer:
             taken = {person.last for person in self.people.values()}
             family = self.people["patient"] if name == "relative" and self.rng.random() < 0.6 else None
             sex = {"F": "M", "M": "F"}[self.people["patient"].sex] if name == "relative" else ""
-            self.people[name] = draw_person(self.world["origins"], self.rng, sex=sex, taken=taken, family=family)
+            origins = self.world["names"], self.world["origins"]
+            self.people[name] = draw_person(*origins, self.rng, sex=sex, taken=taken, family=family)
         return self.people[name]
 
     def _number(self, least: str, most: str) -> str:
