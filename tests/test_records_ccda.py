@@ -1,5 +1,6 @@
 """C-CDA in batch runs: the text of sections is redacted, other values go by their rules, bad input has one outcome."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,17 @@ def test_every_policy_comes_through_and_ids_fit(tmp_path: Path, policy: str) -> 
     if policy == "surrogate":
         birth = one.find(".//birthTime", NAMES)
         assert birth is not None and str(birth.get("value")).isdigit() and birth.get("value") != "19500403"
+
+
+def test_what_a_value_holds_goes_by_its_type(tmp_path: Path) -> None:
+    values = """<value xsi:type="IVL_TS"><low value="195004"/><high value="1951"/></value>
+      <value xsi:type="TEL" value="5550123"/><value xsi:type="PQ" value="93" unit="a"/>
+      <value xsi:type="IVL_PQ"><low value="3.5" unit="mmol/L"/></value><value xsi:type="PQ" value="61" unit="a"/>"""
+    done = run(tmp_path, "safe-harbor", one=DOCUMENT.replace('<value xsi:type="ED"', f'{values}<value xsi:type="ED"'))
+    assert deidentify(done).quarantined == 0
+    written = (done.target / "one.xml").read_text()
+    assert not re.search('"(195004|5550123|93)"', written)
+    assert '<low value="3.5" unit="mmol/L"/>' in written and 'value="61" unit="a"' in written
 
 
 BODY = "<component><nonXMLBody>"

@@ -117,6 +117,8 @@ BAD = {
     "latin": (note(data=base64.b64encode("Señor".encode("cp1252")).decode()), "an attachment is not utf-8 at byte 2"),
     "pdf": (note(kind="application/pdf"), "an attachment is application/pdf, of which no text can be had"),
     "odd": (note(kind="Ann Hill"), "an attachment is of an unknown type, of which"),
+    "more": (note(kind="text/plain; charset=utf-8; name=Hill.txt"), "has more than a charset"),
+    "rot13": (note(kind="text/plain; charset=rot13"), "an attachment is in an unknown encoding"),
     "address": (note(data=None, url="http://x/Hill"), "an attachment is given by its address only"),
     "resource": ({"resourceType": "Hill", "id": "1"}, "not a resource of a type that FHIR R4B has"),
     "element": ({**PATIENT, "Hill": 1}, "not valid FHIR R4B at Patient"),
@@ -169,6 +171,16 @@ def test_notes_of_other_forms_are_read(tmp_path: Path) -> None:
     texts = [base64.b64decode(of["content"][0]["attachment"]["data"]).decode() for of in (first, second)]
     assert texts == ["<p>Dr. [DOCTOR]</p>", "Dr. [DOCTOR]"] and base64.b64decode(third["data"]) == b"Dr. [DOCTOR]"
     assert fourth["content"][0]["attachment"]["url"] == f"Binary/{third['id']}"
+
+
+def test_a_code_that_looks_like_none_goes_and_an_old_version_of_a_patient_is_that_patient(tmp_path: Path) -> None:
+    coded = {"coding": [{"code": "Ann Hill"}, {"code": "10*3/uL"}]}
+    old = {"reference": "Patient/pat-1/_history/2"}
+    deidentify(run(tmp_path, PATIENT, OBSERVATION | {"code": coded, "subject": old}))
+    patient, observation = written(tmp_path / "out.ndjson")
+    assert observation["code"] == {"coding": [{"code": "10*3/uL"}]}
+    assert observation["subject"]["reference"] == f"Patient/{patient['id']}"
+    assert observation["note"] == [{"text": "Quiet night, said [PATIENT]"}]
 
 
 def test_rules_can_be_changed_by_name_and_codes_need_a_key(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class CcdaTable(FieldTable):
         """The attributes and the text of each element, in their order."""
         return self._walk(root, "", "")
 
-    def _walk(self, element: etree._Element, above: str, path: str) -> Iterator[Field]:
+    def _walk(self, element: etree._Element, above: str, path: str, within: str = "") -> Iterator[Field]:
         tag = etree.QName(element).localname
         pair, of_text = f"{above}/{tag}", (path, f"{above}/{tag}", tag)
         if pair in self.declared["notes"]:
@@ -68,9 +68,11 @@ class CcdaTable(FieldTable):
             yield Field((path, pair), narrative.text, narrative.put, partial(_empty, element))
             return
         kind = element.get(f"{_XSI}type", "").rpartition(":")[2] or tag
+        if kind == "PQ" and element.get("unit", "").lower() in self.declared["years"]:
+            kind = "age"
         for name in sorted(map(str, element.keys())):
             at = f"@{etree.QName(name).localname}"
-            of_value = (f"{path}{at}", f"{pair}{at}", f"{kind}{at}", f"{tag}{at}", at)
+            of_value = (f"{path}{at}", f"{pair}{at}", f"{within}/{tag}{at}", f"{kind}{at}", f"{tag}{at}", at)
             yield self._leaf(
                 of_value, str(element.get(name)), partial(element.set, name), partial(element.attrib.pop, name)
             )
@@ -80,7 +82,7 @@ class CcdaTable(FieldTable):
             yield self._leaf(of_text if is_text else (OTHER,), element.text or "", write, partial(write, ""))
         for child in element:
             name = etree.QName(child).localname
-            yield from self._walk(child, tag, f"{path}/{name}".removeprefix("/"))
+            yield from self._walk(child, tag, f"{path}/{name}".removeprefix("/"), kind)
             if (child.tail or "").strip():
                 write = partial(setattr, child, "tail")
                 yield self._leaf(of_text, child.tail or "", write, partial(write, ""))

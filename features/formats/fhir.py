@@ -16,7 +16,6 @@ Of a point in time only the day is replaced. Numbers keep their digits, as the s
 from __future__ import annotations
 
 import base64
-import codecs
 import json
 import mimetypes
 import re
@@ -30,7 +29,7 @@ from typing import Any
 from lxml import etree
 
 from phistack.features.errors import CorpusError, need
-from phistack.features.formats.fields import OTHER, REMOVE, Field, FieldTable, record_format
+from phistack.features.formats.fields import KEEP, OTHER, REMOVE, Field, FieldTable, record_format
 from phistack.features.formats.format import NoteFile
 from phistack.features.formats.narrative import EMPTY, Narrative
 from phistack.features.formats.xml import parsed
@@ -45,6 +44,8 @@ _DAY = r"\d{4}(-\d\d(-\d\d)?)?"
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
 _FORMS = {"Date": _DAY, "DateTime": f"{_DAY}|{_TIME}", "Instant": _TIME, "Decimal": _NUMBER}
+_CODE = re.compile(r"""[\w.:+/%{}\[\]()*'#<>=|!-]{1,60}(\s*;\s*charset\s*=\s*"?[\w.:-]{1,20}"?)?""", re.IGNORECASE)
+"""A code that is kept looks like this; a media type may have a charset."""
 _ENTITY = re.compile("&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
 _CHARSET = re.compile(r"""charset\s*=\s*"?([\w.:-]+)""", re.IGNORECASE)
 _UNKNOWN = "not a resource of a type that FHIR R4B has"
@@ -121,7 +122,8 @@ class FhirTable(FieldTable):
         kind, id = tree["resourceType"], str(tree.get("id", ""))
         named = (tree[name] for name in _TABLE["patient"] if name in tree)
         references = (str(of.get("reference", "")).partition("Patient/")[2] for of in named if isinstance(of, dict))
-        return id and f"{kind}/{id}", next(filter(None, references), id)
+        patients = (reference.partition("/_history")[0] for reference in references)
+        return id and f"{kind}/{id}", next(filter(None, patients), id)
 
     def is_about(self, tree: dict[str, Any]) -> bool:
         return any(name.startswith(tree["resourceType"] + ".") for names in _TABLE["roster"].values() for name in names)
@@ -146,10 +148,11 @@ class FhirTable(FieldTable):
                 # A day in a list has no place for what is no day.
                 yield Field((*names, OTHER) if branches else (OTHER,), None, _unused, partial(_drop, tree, key))
             else:
-                for holder, at in (
-                    [(value, at) for at in range(len(value))] if isinstance(value, list) else [(tree, key)]
-                ):
-                    yield _leaf(tree, f"{model}.{key}", (*names, kind), holder, at)
+                is_list, keeps = isinstance(value, list), self.rules[self.rule((*names, kind))] == KEEP
+                places: list[tuple[Any, Any]] = [(value, at) for at in range(len(value))] if is_list else [(tree, key)]
+                for holder, at in places:
+                    is_odd = keeps and kind == "Code" and not _CODE.fullmatch(str(holder[at]))
+                    yield _leaf(tree, f"{model}.{key}", (OTHER,) if is_odd else (*names, kind), holder, at)
 
     def spelled(self, tree: dict[str, Any]) -> str:
         """One line of JSON, without what the rules have emptied."""
@@ -199,6 +202,8 @@ def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[s
             raise ValueError(f"an attachment is not {error.encoding} at byte {error.start}") from None
         except ValueError:
             raise ValueError("the base64 of an attachment is damaged") from None
+        except LookupError:
+            raise ValueError("an attachment is in an unknown encoding") from None
         return text, lambda new: base64.b64encode(new.encode(charset)).decode()
     if kind == "Xhtml":
         div = _div(value)
@@ -226,11 +231,10 @@ def _charset(given: Any) -> str:
     if media not in _TABLE["texts"]:
         shown = media if mimetypes.guess_extension(media) else "of an unknown type"
         raise ValueError(f"an attachment is {shown}, of which no text can be had")
+    if not _CODE.fullmatch(given):
+        raise ValueError("the type of an attachment has more than a charset, which may name somebody; remove it")
     named = _CHARSET.search(given)
-    try:
-        return codecs.lookup(named[1] if named else "utf-8").name
-    except LookupError:
-        raise ValueError("an attachment is in an unknown encoding") from None
+    return named[1] if named else "utf-8"
 
 
 def _div(text: str) -> etree._Element:
