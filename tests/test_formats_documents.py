@@ -67,6 +67,9 @@ def lying_bomb() -> bytes:
 
 
 ENTITY = f'<!DOCTYPE d [<!ENTITY a "{SECRET}">]><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>'
+RUBY = ENTITY.partition("]>")[2].replace(
+    "/>", f"><w:body><w:p><w:r><w:ruby><w:r><w:t>{SECRET}</w:t></w:r></w:ruby></w:r></w:p></w:body></w:document>"
+)
 CHUNK = ENTITY.partition("]>")[2].replace("/>", "><w:body><w:altChunk/></w:body></w:document>")
 PICTURE = b"q 9 0 0 9 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x00 EI Q"
 LOCKED = b"/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<%b>/U<%b>>>/ID[<00><00>]" % (b"1" * 64, b"2" * 64)
@@ -78,6 +81,7 @@ BAD: list[tuple[str, Callable[[], bytes], str]] = [
     ("docx", lying_bomb, "is not a Word document (.docx), or is damaged"),
     ("docx", lambda: with_parts(letter(SECRET), document=ENTITY.encode()), "has a document type declaration"),
     ("docx", lambda: with_parts(letter(SECRET), document=CHUNK.encode()), "includes another document"),
+    ("docx", lambda: with_parts(letter(SECRET), document=RUBY.encode()), "has text of a kind that is not read"),
     ("docx", lambda: with_parts(letter(SECRET), document=b"<a>" * 5000), "is not well-formed XML at line 1"),
     ("pdf", lambda: pdf(shown(SECRET))[:200], "is not a PDF, or is damaged"),
     ("pdf", lambda: pdf(shown(SECRET), PICTURE), "a picture in the place of text on page 2"),
@@ -159,6 +163,28 @@ def test_a_redacted_word_document_keeps_its_form_and_nothing_of_what_went(tmp_pa
     assert all(
         element not in whole for element in ("w:del ", "w:ins ", "delText", "instrText", "rsid", "bookmark", "pict")
     )
+
+
+def test_no_words_are_joined_or_lost_and_no_style_keeps_a_name(tmp_path: Path) -> None:
+    made, out = docx.Document(), io.BytesIO()
+    made.add_paragraph("Dr. ", made.styles.add_style("Letters of Tamsin", 1)).add_run("Ames")
+    made.save(out)
+    with zipfile.ZipFile(out) as archive:
+        body, styles = (archive.read(f"word/{part}.xml").decode() for part in ("document", "styles"))
+    tab = '<w:r><w:ptab w:alignment="center" w:relativeTo="margin" w:leader="none"/></w:r>'
+    choice = "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'><mc:Choice>"
+    choice += "<w:r><w:t>seen</w:t></w:r></mc:Choice><mc:Fallback/></mc:AlternateContent>"
+    content = with_parts(
+        out.getvalue(),
+        document=body.replace("</w:p>", f"{tab}{choice}</w:p>", 1).encode(),
+        styles=styles.replace(' w:customStyle="1"', "").encode(),
+    )
+    run = run_over(folder_of(tmp_path, a__docx=content), target=tmp_path / "out", form_settings=AS_WORD)
+    assert deidentify(run).quarantined == 0
+    assert docx.Document(run.target / "a.docx").paragraphs[0].text == "Dr. [DOCTOR]\tseen"
+    with zipfile.ZipFile(run.target / "a.docx") as archive:
+        written = archive.read("word/styles1.xml").decode()
+    assert "Tamsin" not in written and "heading 1" in written.lower()
 
 
 def over_lines(path: Path) -> Engine:

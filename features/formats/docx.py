@@ -44,10 +44,12 @@ _ROOTS |= {kind: f"{_W}{kind}" for kind in ("styles", "numbering", "settings")}
 _ROOTS["theme"] = "{http://schemas.openxmlformats.org/drawingml/2006/main}theme"
 """The parts that are copied, those with text first, and their root elements."""
 
+_NOT_READ = frozenset("del moveFrom drawing pict object".split())
+"""What may hold text that is not shown, or that of a box."""
 _UNWRAPPED = frozenset("ins moveTo sdt sdtContent hyperlink smartTag fldSimple customXml dir bdo".split())
 _KEPT = frozenset("""
-    document body p r t tab br cr noBreakHyphen softHyphen sym tbl tr tc hdr ftr footnotes footnote endnotes endnote
-    footnoteReference endnoteReference footnoteRef endnoteRef separator continuationSeparator comments comment
+    document body p r t tab ptab br cr noBreakHyphen softHyphen sym tbl tr tc hdr ftr footnotes footnote endnotes
+    endnote footnoteReference endnoteReference footnoteRef endnoteRef separator continuationSeparator comments comment
     commentRangeStart commentRangeEnd commentReference annotationRef pPr rPr tblPr tblGrid gridCol trPr tcPr sectPr
     headerReference footerReference pgSz pgMar pgBorders pgNumType cols col titlePg docGrid type vAlign textDirection
     pStyle keepNext keepLines pageBreakBefore widowControl numPr ilvl numId suppressLineNumbers pBdr top left bottom
@@ -58,20 +60,27 @@ _KEPT = frozenset("""
     gridBefore gridAfter wBefore wAfter tcW gridSpan vMerge hMerge tcBorders tl2br tr2bl tcMar noWrap tcFitText styles
     docDefaults rPrDefault pPrDefault style name basedOn next link uiPriority qFormat semiHidden unhideWhenUsed
     tblStylePr tblStyleRowBandSize tblStyleColBandSize numbering abstractNum multiLevelType lvl numFmt suff lvlText
-    lvlJc lvlRestart num abstractNumId lvlOverride startOverride settings evenAndOddHeaders defaultTabStop
-    mirrorMargins
+    lvlJc lvlRestart num abstractNumId lvlOverride startOverride settings evenAndOddHeaders defaultTabStop mirrorMargins
 """.split())  # fmt: skip
 _ATTRIBUTES = frozenset(f"{_W}{name}" for name in """
-    abstractNumId after afterAutospacing afterLines ascii asciiTheme bar before beforeAutospacing beforeLines bottom
-    bottomFromText char charSpace color cols cs cstheme customStyle default eastAsia eastAsiaTheme equalWidth fill
-    firstColumn firstLine firstRow fmt footer gutter h hAnsi hAnsiTheme hRule hanging header hint horzAnchor id ilvl
-    lastColumn lastRow leader left leftFromText line linePitch lineRule noHBand noVBand num numId orient pos right
-    rightFromText shadow space start end styleId sz themeColor themeFill themeFillShade themeFillTint themeShade
-    themeTint top topFromText type val vertAnchor w tblpX tblpXSpec tblpY tblpYSpec
+    abstractNumId after afterAutospacing afterLines alignment ascii asciiTheme bar before beforeAutospacing beforeLines
+    bottom bottomFromText char charSpace color cols cs cstheme customStyle default eastAsia eastAsiaTheme equalWidth
+    fill firstColumn firstLine firstRow fmt footer gutter h hAnsi hAnsiTheme hRule hanging header hint horzAnchor id
+    ilvl lastColumn lastRow leader left leftFromText line linePitch lineRule noHBand noVBand num numId orient pos
+    relativeTo right rightFromText shadow space start end styleId sz themeColor themeFill themeFillShade themeFillTint
+    themeShade themeTint top topFromText type val vertAnchor w tblpX tblpXSpec tblpY tblpYSpec
 """.split()) | {_SPACE, _ID}  # fmt: skip
 _STYLED = tuple(f"{_W}{kind}" for kind in "pStyle rStyle tblStyle basedOn next link".split())
+_STYLE_WORDS = frozenset("""
+    accent annotation authorities authority balloon based bibliography block body book bullet caption char character
+    closing colorful continue dark date default document e emphasis endnote envelope figures first followed
+    followedhyperlink font footer footnote from grid header heading hyperlink index indent intense light line list macro
+    map medium message normal note no number of page paragraph placeholder plain quote reference revision salutation
+    shading signature simple spacing strong subject subtitle subtle table text title toc web
+""".split())  # fmt: skip
+"""Of which the names of Word's own styles are made; others may name somebody."""
 _IN_NUMBERING = re.compile(r"(?<!%)\d{2,}|[^\W\d_]{2,}")
-_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 
 Piece = tuple[str, etree._Element]
 """A stretch of the text, and the element that holds it: a text, a tab or the like, or the paragraph that ends."""
@@ -192,7 +201,8 @@ def _copy_children(element: etree._Element, target: etree._Element, file: NoteFi
         if kind in ("altChunk", "subDoc"):
             raise CorpusError(f"{file.name} includes another document, whose text is not read; save it as one in Word")
         if kind == f"{_MC}AlternateContent":
-            for form in [*child.iterfind(f"{_MC}Fallback"), *child][:1]:
+            forms = sorted([*child.iterfind(f"{_MC}Fallback"), *child], key=_has_text, reverse=True)
+            for form in forms[:1]:
                 _copy_children(form, target, file)
         elif kind in _UNWRAPPED:
             _copy_children(child, target, file)
@@ -211,6 +221,16 @@ def _copy_children(element: etree._Element, target: etree._Element, file: NoteFi
             elif kind == "p":
                 for box in _boxes(child):
                     _copy_children(box, target, file)
+        elif kind not in _NOT_READ and _has_text(child):
+            raise CorpusError(
+                f"{file.name} has text of a kind that is not read, as Japanese ruby; save it without in Word"
+            )
+
+
+def _has_text(element: etree._Element) -> bool:
+    """Whether it has text that is not in a text box within it."""
+    boxes = "count({}ancestor::w:txbxContent)".format
+    return bool(element.xpath(f".//w:t[{boxes('')} = {boxes('$outer/')}]", namespaces={"w": _MAIN}, outer=[element]))
 
 
 def _boxes(element: etree._Element) -> Iterator[etree._Element]:
@@ -226,13 +246,14 @@ def _boxes(element: etree._Element) -> Iterator[etree._Element]:
 
 
 def _rename_styles(parts: dict[str, etree._Element]) -> None:
-    """Give all styles new ids, and those of the author new names, as they may name somebody."""
+    """Give all styles new ids, and those that are not Word's own new names, as they may name somebody."""
     styles = [style for part in parts.values() for style in part.iter(f"{_W}style")]
     ids = {style.get(f"{_W}styleId", ""): f"s{number}" for number, style in enumerate(styles, 1)}
     for style in styles:
         style.set(f"{_W}styleId", ids[style.get(f"{_W}styleId", "")])
-        for name in style.iterfind(f"{_W}name") if style.get(f"{_W}customStyle") else ():
-            name.set(f"{_W}val", style.get(f"{_W}styleId", ""))
+        for name in style.iterfind(f"{_W}name"):
+            if not {*re.findall(r"[^\W\d_]+", name.get(f"{_W}val", "").lower())} <= _STYLE_WORDS:
+                name.set(f"{_W}val", style.get(f"{_W}styleId", ""))
     for use in [use for part in parts.values() for use in part.iter(*_STYLED)]:
         use.set(f"{_W}val", ids.get(use.get(f"{_W}val", ""), "s0"))
 
