@@ -24,7 +24,7 @@ AS_WORD = FormatSettings(write="docx")
 RTF = (
     rb"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fswiss\fcharset0 Arial;}{\f1\fcharset204 X;}}{\header Dr. Quill\par}"
     rb"\f0 Seen by {\b Dr. Am}es\par M\'fcller \u8364\'80 \u-10179?\u-8704? caf%b\par {\f1\'c4\'e0}"
-    rb'{\field{\*\fldinst{HYPERLINK "mailto:a@b"}}{\fldrslt link}}{\footnote a note}{\*\annotation a comment}'
+    rb'{\field{\*\fldinst{HYPERLINK "mailto:a@b"}}{\fldrslt link}}{\footnote a note}{\*\annotation a comment}after\column it'
     rb"{\pict\bin3 }\}}{\shp{\*\shpinst{\sp{\sn x}{\sv y}}{\shptxt a box\par}}}\par}"
 ) % b"\xe9"
 STAMP = b"/Annots[<</Type/Annot/Subtype/FreeText/Rect[0 0 600 800]/F 4/AP<</N 7 0 R>>>>]"
@@ -48,7 +48,7 @@ def test_all_that_a_word_document_shows_is_read_in_order(tmp_path: Path) -> None
 def test_all_that_rtf_and_pdf_show_is_read(tmp_path: Path) -> None:
     lines = read(tmp_path / "a.rtf", RTF).split("\n")
     assert [line.strip() for line in lines if line.strip()] == [
-        "Dr. Quill", "Seen by Dr. Ames", "Müller € \U0001f600 café", "Даlink", "a note", "a comment", "a box",
+        "Dr. Quill", "Seen by Dr. Ames", "Müller € \U0001f600 café", "Даlink", "a note", "a comment", "after", "it", "a box",
     ]  # fmt: skip
     assert read(tmp_path / "a.pdf", pdf(shown("Dr. Ames", "seen"), b"", shown("again"))) == "Dr. Ames\nseen\nagain\n"
     assert read(tmp_path / "b.pdf", pdf(b"", shown("stamped"), more=STAMP)) == "stamped\nstamped stamped\n"
@@ -89,6 +89,7 @@ BAD: list[tuple[str, Callable[[], bytes], str]] = [
     ("pdf", lambda: pdf(shown(SECRET), trailer=LOCKED), "is encrypted; save it without"),
     ("pdf", lambda: pdf(b"BT /F 9 Tf %b ET" % (b"(x) Tj " * 4_000_000)), "takes too much time or memory to read"),
     ("rtf", lambda: SECRET.encode(), "is not RTF"),
+    ("rtf", lambda: RTF + RTF, "is damaged RTF, or is cut off"),
     ("rtf", lambda: RTF[:150], "is damaged RTF, or is cut off"),
     ("rtf", lambda: rb"{\rtf1{\fonttbl{\f0\fcharset0 %b}}}" % (b"x" * 10**6), "is damaged RTF"),
 ]  # fmt: skip

@@ -18,8 +18,11 @@ from phistack.features.formats.texts import TEXT, render_plain
 _HIGH = re.compile(rb"[\x80-\xff]")
 # striprtf leaves these out, as it does all destinations; what ends their names is one character.
 _READ = re.compile(
-    r"(?<!\\)(?:\\\*\s*)?\\(?:(?:header|footer)[lrf]?|footnote|annotation|shp|shpinst|shptxt|dptxbxtext)(?![a-zA-Z])"
+    r"(?<!\\)(?:\\\*\s*)?\\(?:(?:header|footer)[lrf]?|footnote|annotation|shp|shpinst|shptxt|dptxbxtext"
+    # Nor does it divide words here: at ends of columns and lines, and at aligned tabs.
+    r"|column|soft(?:line|col|page)|p(?:mar|ind)tabq[lrc])(?![a-zA-Z])"
 )
+_BRACE = re.compile(r"\\[{}\\]|[{}]")
 # Its expressions for links and fonts take cubic time on a long line; line ends mean nothing in RTF, but hide links.
 _FIELD_OR_FONT = re.compile(r"(?<=\\field)(?![a-zA-Z])|(?=\\f\d)")
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
@@ -41,10 +44,13 @@ def read(file: NoteFile) -> Notes:
     if not content.startswith(b"{\\rtf"):
         raise CorpusError(f"{file.name} is not RTF; save it again as Rich Text Format")
     rtf = _HIGH.sub(lambda found: b"\\'%02x" % found[0][0], _without_binary(content)).decode("ascii")
-    rtf = _FIELD_OR_FONT.sub("\n", _READ.sub(r"\\par ", rtf))
+    rtf = _FIELD_OR_FONT.sub("\n", _READ.sub(r"\\par ", _with_ends(rtf)))
     try:
-        if not rtf.endswith("}") or any(
-            len(line) > _LONGEST_FONT for line in reader.font_table_group(rtf).splitlines()
+        # Of several documents in a row the others would be lost.
+        if (
+            not rtf.endswith("}")
+            or content.count(b"{\\rtf") > 1
+            or any(len(line) > _LONGEST_FONT for line in reader.font_table_group(rtf).splitlines())
         ):
             raise ValueError
         # Characters beyond U+FFFF are pairs in RTF.
@@ -52,6 +58,18 @@ def read(file: NoteFile) -> Notes:
     except (ValueError, LookupError, TypeError):
         raise CorpusError(f"{file.name} is damaged RTF, or is cut off; save it again as Rich Text Format") from None
     yield Document(file.id, text, (), file.patient)
+
+
+def _with_ends(rtf: str) -> str:
+    """RTF with the end of a paragraph where a header, a footnote or the like ends, so that no words are joined."""
+    opened = list[bool]()
+
+    def brace(found: re.Match[str]) -> str:
+        if found[0] == "{":
+            opened.append(_READ.match(rtf, found.end()) is not None)
+        return r"\par }" if found[0] == "}" and opened and opened.pop() else found[0]
+
+    return _BRACE.sub(brace, rtf)
 
 
 def _without_binary(content: bytes) -> bytes:
