@@ -24,9 +24,11 @@ AS_WORD = FormatSettings(write="docx")
 RTF = (
     rb"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fswiss\fcharset0 Arial;}{\f1\fcharset204 X;}}{\header Dr. Quill\par}"
     rb"\f0 Seen by {\b Dr. Am}es\par M\'fcller \u8364\'80 \u-10179?\u-8704? caf%b\par {\f1\'c4\'e0}"
-    rb'{\field{\*\fldinst{HYPERLINK "mailto:a@b"}}{\fldrslt link}}{\footnote a note}{\*\annotation a comment}after\column it'
-    rb"{\pict\bin3 }\}}{\shp{\*\shpinst{\sp{\sn x}{\sv y}}{\shptxt a box\par}}}\par}"
+    rb'{\field{\*\fldinst{HYPERLINK "mailto:a@b"}}{\fldrslt link}}{\footnote a note}{\*\annotation a comment}'
+    rb"after\column it{\pict\bin3 }\}}{\shp{\*\shpinst{\sp{\sn x}{\sv y}}{\shptxt a box\par}}}\par}"
 ) % b"\xe9"
+FIELD = b"/Annots[<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/V(Dr. Ames)/Rect[50 400 250 430]/DA(/F 12 Tf 0 g)/F 4>>]"
+"""A field of a form whose value no program has drawn."""
 STAMP = b"/Annots[<</Type/Annot/Subtype/FreeText/Rect[0 0 600 800]/F 4/AP<</N 7 0 R>>>>]"
 """A note on each page, which shows what the second page does."""
 
@@ -48,10 +50,15 @@ def test_all_that_a_word_document_shows_is_read_in_order(tmp_path: Path) -> None
 def test_all_that_rtf_and_pdf_show_is_read(tmp_path: Path) -> None:
     lines = read(tmp_path / "a.rtf", RTF).split("\n")
     assert [line.strip() for line in lines if line.strip()] == [
-        "Dr. Quill", "Seen by Dr. Ames", "Müller € \U0001f600 café", "Даlink", "a note", "a comment", "after", "it", "a box",
+        "Dr. Quill", "Seen by Dr. Ames", "Müller € \U0001f600 café", "Даlink", "a note", "a comment", "after", "it",
+        "a box",
     ]  # fmt: skip
     assert read(tmp_path / "a.pdf", pdf(shown("Dr. Ames", "seen"), b"", shown("again"))) == "Dr. Ames\nseen\nagain\n"
     assert read(tmp_path / "b.pdf", pdf(b"", shown("stamped"), more=STAMP)) == "stamped\nstamped stamped\n"
+    fields = b"/Catalog/AcroForm<</Fields[]/DA(/F 12 Tf 0 g)/DR<</Font<</F 3 0 R>>>>>>"
+    form = pdf(shown("Name"), more=FIELD).replace(b"/Catalog", fields)
+    assert read(tmp_path / "c.pdf", form) == "Name\nDr. Ames\n"
+    assert "Dr. E" in read(tmp_path / "d.pdf", pdf(shown("Dr. E") + b" " + PICTURE))
 
 
 def bomb() -> bytes:
@@ -85,6 +92,7 @@ BAD: list[tuple[str, Callable[[], bytes], str]] = [
     ("docx", lambda: with_parts(letter(SECRET), document=b"<a>" * 5000), "is not well-formed XML at line 1"),
     ("pdf", lambda: pdf(shown(SECRET))[:200], "is not a PDF, or is damaged"),
     ("pdf", lambda: pdf(shown(SECRET), PICTURE), "a picture in the place of text on page 2"),
+    ("pdf", lambda: pdf(shown("Dr. E") + b" " + PICTURE.replace(b"9 0 0 9", b"600 0 0 700")), "has a picture in the"),
     ("pdf", lambda: pdf(*[b""] * 10_000), "has no text on its 10000 pages"),
     ("pdf", lambda: pdf(shown(SECRET), trailer=LOCKED), "is encrypted; save it without"),
     ("pdf", lambda: pdf(b"BT /F 9 Tf %b ET" % (b"(x) Tj " * 4_000_000)), "takes too much time or memory to read"),

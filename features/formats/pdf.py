@@ -2,8 +2,8 @@
 
     next(read(NoteFile(Path("110-01.pdf")))).text        "Seen by Dr. Ames.\\n"
 
-Filled forms and notes on the page are text of the page. A page without text on which something is drawn is a picture,
-which no reader here can read, so that the file is refused.
+Filled forms and notes on the page are text of the page. A page without text on which something is drawn, or with less
+than a line on a picture of half the page, is a picture, which no reader here can read, so that the file is refused.
 """
 
 from __future__ import annotations

@@ -12,9 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 import pypdfium2
-from pypdfium2.raw import FLAT_NORMALDISPLAY, FORMTYPE_XFA_FULL, FPDFPage_Flatten
+from pypdfium2.raw import FLAT_NORMALDISPLAY, FORMTYPE_XFA_FULL, FPDF_PAGEOBJ_IMAGE, FPDFPage_Flatten
 
 _PASSWORD = 4
+_STAMP = 100
+"""A shorter text on a picture of a page may be a stamp or a signature, beside what nobody has read."""
 _MOST_MEMORY = 2**30
 # PDFium ends lines as Windows does, and has U+FFFE and U+0002 for a hyphen at the end of a line.
 _LINE_END, _HYPHEN = re.compile(r"\r\n?"), re.compile("[\ufffe\x02]")
@@ -26,6 +28,7 @@ def pages_of(content: bytes) -> list[str]:
         pdf = pypdfium2.PdfDocument(content)
         if pdf.get_formtype() == FORMTYPE_XFA_FULL:
             raise ValueError("is a form of XFA, whose text is not read; print it to a PDF")
+        pdf.init_forms()  # Which draws the values of fields that no program has drawn.
         return [_page(pdf, number) for number in range(len(pdf))]
     except pypdfium2.PdfiumError as error:
         if error.err_code == _PASSWORD:
@@ -39,10 +42,19 @@ def _page(pdf: Any, number: int) -> str:
     page.close()
     page = pdf[number]
     text: str = page.get_textpage().get_text_bounded()
-    if not text.strip() and next(page.get_objects(max_depth=1), None) is not None:
+    is_drawn = next(page.get_objects(max_depth=1), None) is not None
+    if (is_drawn and not text.strip()) or (len(text) < _STAMP and _is_scan(page)):
         raise ValueError(f"has a picture in the place of text on page {number + 1}; run text recognition on it")
     page.close()
     return _HYPHEN.sub("-", _LINE_END.sub("\n", text)).strip("\n")
+
+
+def _is_scan(page: Any) -> bool:
+    """Whether a picture covers half of the page."""
+    boxes = (picture.get_bounds() for picture in page.get_objects([FPDF_PAGEOBJ_IMAGE]))
+    return any(
+        (right - left) * (top - bottom) > page.get_width() * page.get_height() / 2 for left, bottom, right, top in boxes
+    )
 
 
 def main() -> None:
