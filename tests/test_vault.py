@@ -110,6 +110,21 @@ def test_every_part_of_a_row_comes_back(tmp_path: Path) -> None:
     assert note["id"] == run.target.read_text().splitlines()[1].partition(",")[0]
 
 
+def test_notes_of_the_same_text_are_not_mistaken_for_each_other(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": f"{name}-1", "text": f"Patient {name} slept."}) for name in ("Ann", "Bo")]
+    (tmp_path / "in.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    run = run_over(tmp_path / "in.jsonl", key=KEY, vault=tmp_path / "vault", vault_key=SECRET)
+    deidentify(run)
+    assert restored(run, "Bo-1") == ["Patient Bo slept."]
+    for file, kept in ((run.target, 0), (run.vault, 1)):
+        whole = file.read_text()
+        lines = whole.splitlines(keepends=True)
+        file.write_text("".join([*lines[:kept], *reversed(lines[kept:])]))
+        with pytest.raises(CorpusError, match="is not the one that the run wrote there"):
+            originals(run.target, run.vault, SECRET, ["Bo-1"])
+        file.write_text(whole)
+
+
 def test_what_does_not_belong_together_is_one_sentence(run: RunSettings, tmp_path: Path) -> None:
     deidentify(run)
     other = replace(run, target=tmp_path / "other.jsonl", vault=tmp_path / "kept" / "other", policy=Policy.named("tag"))

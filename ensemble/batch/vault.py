@@ -62,7 +62,7 @@ class Vault:
             [(r.start_in_output, r.end_in_output, r.span.label, text[r.span.start : r.span.end]) for r, _ in of_part]
             for text, of_part in places
         ]
-        return self._token({"run": self.run, "output": result.record["output"], "parts": parts})
+        return self._token({"run": self.run, "id": row.id, "output": result.record["output"], "parts": parts})
 
     def write(self, path: Path, tokens: Iterable[str], log_end: str) -> None:
         """Write a vault, which only its owner can read, in the place of an earlier one of the same run.
@@ -125,10 +125,12 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
     :raises StorageError: if the log cannot be written.
     """
     form, summary = opened_output(notes)
+    names_stay = True
     if summary["settings"]["columns"]:
         # Notes are named as the output names them.
         of_run = msgspec.convert(summary["settings"]["columns"], Columns)
-        id = of_run.id if of_run.treatment(of_run.id or "") in (KEEP, PSEUDONYM) else None
+        treatment = of_run.treatment(of_run.id or "")
+        id, names_stay = of_run.id if treatment in (KEEP, PSEUDONYM) else None, treatment == KEEP
         columns = replace(form.settings.columns, id=id)
         form = open_format(notes, notes, replace(form.settings, columns=columns), form.name)
     vault = Vault(key)
@@ -142,7 +144,8 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
         if ids and row.id not in ids:
             continue
         facts = vault.opened(path, number, token)
-        if (facts["run"], facts["output"]) != (run, texts_digest(row.texts, None)):
+        name = row.id if names_stay else facts["id"]
+        if (facts["run"], facts["id"], facts["output"]) != (run, name, texts_digest(row.texts, None)):
             where = f"the note {shown_id(row.id)} in {notes} is not the one that the run wrote there"
             raise CorpusError(f"{where}, so its originals have no place; give the output as the run wrote it")
         found.append({"id": row.id, "parts": list(map(_part, row.texts, facts["parts"]))})
