@@ -58,12 +58,6 @@ def test_the_betting_bound_is_the_lowest_mean_that_is_refuted(shares: list[float
     assert refuted(shares, mean) == (mean >= bound) or math.isclose(mean, bound, abs_tol=1e-8)
 
 
-@given(st.permutations([0.0] * 20 + [0.2, 0.5, 1.0]), st.integers(0, 22))
-def test_a_unit_with_a_greater_share_never_lowers_the_hoeffding_bentkus_bound(shares: list[float], at: int) -> None:
-    more = [min(1.0, share + 0.3 * (number == at)) for number, share in enumerate(shares)]
-    assert hoeffding_bentkus_upper(more) >= hoeffding_bentkus_upper(shares) - 1e-8
-
-
 @given(st.integers(0, 60), st.integers(1, 200))
 def test_a_leak_more_raises_the_binomial_bound_and_a_unit_more_without_one_lowers_it(found: int, more: int) -> None:
     units = found + more
@@ -102,14 +96,6 @@ def test_a_bound_is_never_below_the_mean_and_nothing_is_known_of_one_unit(upper:
     assert upper([1.0] * 50) == pytest.approx(1.0)
     assert upper([0.0]) > 0.9
     assert upper([0.5, 0.4, 0.6] * 30) > 0.5
-
-
-def test_the_hoeffding_bentkus_bound_is_refuted_by_both_inequalities() -> None:
-    shares = [0.0] * 95 + [0.5] * 5
-    bound, mean = hoeffding_bentkus_upper(shares), 0.025
-    by_bentkus = math.e * binom.cdf(math.ceil(100 * mean), 100, bound)
-    divergence = mean * math.log(mean / bound) + (1 - mean) * math.log((1 - mean) / (1 - bound))
-    assert min(by_bentkus, math.exp(-100 * divergence)) == pytest.approx(0.05, rel=0.01)
 
 
 def test_operating_points_are_tested_from_the_safest_until_one_fails() -> None:

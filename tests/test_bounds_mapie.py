@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from benchmarks.certificates import bernstein_upper, hoeffding_bentkus_upper
 from phistack.ensemble.evaluation.bounds import (
     _ORDER,
     betting_upper,
@@ -25,21 +24,6 @@ def upper(shares: list[float], bound: str) -> float:
     ordered = np.random.default_rng(_ORDER).permutation(np.asarray(shares))
     risks = np.repeat(ordered[:, None], len(GRID), axis=1)
     return float(methods.get_r_hat_plus(risks, GRID, "rcps", bound, 0.05, 0.25)[1][0])
-
-
-@pytest.mark.parametrize("shares", SHARES.values(), ids=SHARES)
-def test_the_empirical_bernstein_bound_is_the_same(shares: list[float]) -> None:
-    assert bernstein_upper(shares) == pytest.approx(min(1.0, upper(shares, "bernstein")))
-
-
-@pytest.mark.parametrize("shares", SHARES.values(), ids=SHARES)
-def test_the_hoeffding_bentkus_bound_is_where_its_p_value_is_five_percent(shares: list[float]) -> None:
-    bound = hoeffding_bentkus_upper(shares)
-    p_values = methods.compute_hoeffding_bentkus_p_value(
-        np.array([np.mean(shares)]), len(shares), [bound, bound - 1e-4]
-    )
-    # Of a mean of 0 the inequality of Hoeffding is the sharper one, else Bentkus' may jump.
-    assert p_values[0, 0] <= 0.05 + 1e-6 and p_values[0, 1] > 0.05 - 1e-6
 
 
 @pytest.mark.parametrize("shares", SHARES.values(), ids=SHARES)

@@ -1,6 +1,5 @@
 """Costly submodels that read only lines in doubt: what is read, what is decided, what it costs, how to turn it off."""
 
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from phistack.ensemble.training.trainer import train
 from phistack.features.columns.table import FeatureTable, line_bounds, lines_touched
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError
-from phistack.submodels.base import Candidate, LineMask, submodel_class
+from phistack.submodels.base import Candidate, LineMask
 from phistack.submodels.tbed.submodel import TbedSubmodel
 from tests.invented_names import NAMES
 from tests.tampering import change_json, rehash
@@ -99,10 +98,6 @@ def watched(engine: Engine, cascade: Cascade) -> tuple[Engine, Watched]:
     ), model
 
 
-def test_only_the_network_is_costly() -> None:
-    assert [name for name in ("regex", "tbed", "crf", "blstm") if submodel_class(name).costly] == ["blstm"]
-
-
 def test_training_finds_thresholds_that_spare_most_lines_and_lose_hardly_anything(trained: Any) -> None:
     cascade = trained[0].cascade
     assert cascade is not None and cascade.waiting == ("tbed",)
@@ -111,31 +106,6 @@ def test_training_finds_thresholds_that_spare_most_lines_and_lose_hardly_anythin
     assert figures["tokens in doubt"] < 0.5
     assert figures["PHI lost"] == 0 and figures["PHI"] == 48
     assert figures["F1"] >= figures["F1, reading all"] - FEW
-
-
-def test_it_trains_no_machine_again(monkeypatch: pytest.MonkeyPatch, trained: Any, fits: Path) -> None:
-    fitted: list[bool] = []
-    fit_cascade = Cascade.fit
-
-    def watched_fit(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr("phistack.ensemble.stacking.svm.fit_svm", lambda *given: fitted.append(True))
-        return fit_cascade(*given, **named)
-
-    monkeypatch.setattr(TbedSubmodel, "costly", True)
-    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
-    monkeypatch.setattr(Cascade, "fit", watched_fit)
-    assert train(notes(24), SETTINGS, cache=fits).engine.cascade == trained[0].cascade
-    assert not fitted
-
-
-def test_nothing_is_tried_where_every_threshold_leaves_too_much_in_doubt(
-    monkeypatch: pytest.MonkeyPatch, fits: Path
-) -> None:
-    monkeypatch.setattr(TbedSubmodel, "costly", True)
-    monkeypatch.setattr("phistack.ensemble.stacking.cascade._LOSS", FEW)
-    monkeypatch.setattr("phistack.ensemble.stacking.cascade._MOST", 0.0)
-    monkeypatch.setattr("phistack.ensemble.stacking.cascade._losses", None)
-    assert train(notes(24), SETTINGS, cache=fits).engine.cascade is None
 
 
 def test_from_few_phi_nobody_can_know_what_it_loses_so_there_is_none(
@@ -221,14 +191,6 @@ def test_an_older_bundle_has_none_and_reads_everything(path: Path) -> None:
     assert engine.cascade is None
     documents = synthesize(1, seed=6).documents
     assert answers(engine, documents) == answers(engine.with_options(cascade=False), documents)
-
-
-def test_an_engine_without_it_has_a_bundle_without_it(trained: Any, tmp_path: Path) -> None:
-    off = copy(trained[0])
-    off.cascade = None
-    save_bundle(off, tmp_path / "engine", self_test=self_test(off), trained_on={}, figures={})
-    assert not (tmp_path / "engine" / "cascade").exists()
-    assert load_bundle(tmp_path / "engine").cascade is None
 
 
 def test_the_self_test_checks_the_engine_as_it_annotates(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,16 +80,6 @@ def exact_p(one: NDArray[np.int64], other: NDArray[np.int64], measure: int) -> f
     return extreme / 2 ** len(one)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_p_values_are_those_of_the_exact_permutation_test(seed: int) -> None:
-    gold = gold_of(9)
-    a, b = system_of(gold, seed, missed=0.05), system_of(gold, seed + 50, missed=0.35)
-    found = compare(gold, {"a": a, "b": b}).differences
-    for index, measure in enumerate(MEASURES):
-        expected = exact_p(counts_of(gold, a), counts_of(gold, b), index)
-        assert found["a", "b", measure].p == pytest.approx(expected, abs=0.015), measure
-
-
 def test_the_interval_of_a_difference_agrees_with_a_plain_loop() -> None:
     gold = gold_of(30)
     a, b = system_of(gold, 1, missed=0.1), system_of(gold, 2)
@@ -295,15 +285,6 @@ def test_scores_and_averages_do_not_depend_on_the_unit() -> None:
     for a, b in zip((*one.criteria, *one.types), (*other.criteria, *other.types), strict=True):
         assert (a.counts, a.macro, a.f1.value) == (b.counts, b.macro, b.f1.value)
     assert one.strict.f1.high - one.strict.f1.low > other.strict.f1.high - other.strict.f1.low
-
-
-def test_ten_thousand_draws_are_the_default_and_others_can_be_asked_for() -> None:
-    gold = notes_of(4, 2)
-    assert evaluate(gold, gold).to_dict()["bootstrap"]["resamples"] == 10_000
-    few = Resampling(draws=50)
-    assert evaluate(gold, gold, resampling=few).to_dict()["bootstrap"]["resamples"] == 50
-    with pytest.raises(SettingsError, match="patient, document"):
-        Resampling(by="ward")
 
 
 def test_draws_are_the_same_whatever_the_size_of_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

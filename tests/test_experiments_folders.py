@@ -227,25 +227,6 @@ def test_an_ablation_again_uses_what_was_kept_and_says_the_same(ablation: Any, t
         assert (tmp_path / "again" / name).read_bytes() == (ablation / "out" / name).read_bytes()
 
 
-def test_an_ablation_on_a_test_corpus_scores_that(ablation: Any, tmp_path: Path) -> None:
-    test = small_corpus(first=50, n=3, seed=1)
-    done = write_ablation(
-        tmp_path / "out",
-        small_corpus(),
-        SETTINGS,
-        test=test,
-        resampling=Resampling(shuffles=9),
-        cache=ablation / "folds",
-    )
-    results = read(tmp_path / "out")
-    assert results["test"]["documents"] == 3
-    assert "scored on another" in results["protocol"]
-    assert {place.document for place in done.places} <= {document.id for document in test.documents}
-    assert all(row["tp"] + row["fn"] == 9 for row in results["rows"])
-    # Two folds of two submodels were kept; the fits on all notes are two more.
-    assert len(list((ablation / "folds").iterdir())) == 6
-
-
 def test_scores_on_a_test_corpus_are_those_of_an_engine_trained_as_usual(ablation: Any, tmp_path: Path) -> None:
     test = small_corpus(first=50, n=3, seed=1)
     done = write_ablation(tmp_path / "out", small_corpus(), SETTINGS, test=test, resampling=Resampling(shuffles=9))

@@ -1,10 +1,8 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phistack.ensemble.evaluation import Resampling, criterion_named, evaluate
-from phistack.ensemble.evaluation.systems import Systems
 from phistack.ensemble.experiments.cases import cases_as_text, patterns, places_of, saved_by_the_stack
 from phistack.ensemble.experiments.learning_curve import interval_of_mean
 from phistack.ensemble.experiments.parts import systems_of
@@ -32,13 +30,6 @@ def test_short_names_stand_for_the_two_usual_criteria() -> None:
     assert criterion_named("spans").name == "meddocan spans strict"
     with pytest.raises(SettingsError, match=r"there is no criterion named other; there are strict, spans, i2b2 token"):
         criterion_named("other")
-
-
-def test_precision_and_recall_are_micro() -> None:
-    score = Systems({"a": np.array([[3, 1, 0], [0, 0, 2]])}, ["1", "2"]).scores["a"]
-    assert score.counts == (3, 1, 2)
-    assert (score.precision.value, score.recall.value) == (0.75, 0.6)
-    assert score.precision.low <= 0.75 <= score.precision.high
 
 
 SAID = {

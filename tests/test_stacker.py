@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy import float64
 from sklearn.svm import SVC, LinearSVC
 
 from phistack.ensemble.stacking.candidates import PooledCandidate, chosen_spans, pooled
-from phistack.ensemble.stacking.meta_features import FEATURE_SETS, MetaFeatures
 from phistack.ensemble.stacking.stacker import Stacker, StackerSettings
 from phistack.ensemble.stacking.surface_forms import SurfaceForms, surface_form
 from phistack.ensemble.stacking.svm import (
@@ -38,12 +36,6 @@ TEXT = "Seen by Dr Ann Lee on 3 May; Ann Lee will call."
 
 def _table(text: Any = TEXT, spans: Any = (), id: str = "1") -> FeatureTable:
     return FeatureSpace(FeatureSettings()).fit([Document(id, text, spans)])[0]
-
-
-def _value(
-    features: MetaFeatures, table: FeatureTable, pool: list[PooledCandidate], column: str, candidate: int = 0
-) -> float64:
-    return features.matrices([table], [pool])[0][candidate, features.columns.index(column)]
 
 
 def test_the_kernel_svm_decides_as_scikit_learn_does() -> None:
@@ -87,60 +79,6 @@ def test_a_machine_decides_the_same_as_arrays(settings: SvmSettings) -> None:
 def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer: bool, settings: SvmSettings) -> None:
     machine = fit_svm(np.ones((3, 2)), np.full(3, answer), settings)
     assert (machine.margins(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
-
-
-@pytest.mark.parametrize("names", FEATURE_SETS)
-def test_every_feature_set_gives_one_named_column_each(names: str) -> None:
-    features = MetaFeatures(("crf", "regex"), ("DOCTOR", "DATE"), names)
-    pool = pooled([[Candidate(Span(11, 18, "DOCTOR"), "crf", 0.9)], [Candidate(Span(22, 27, "DATE"), "regex")]])
-    matrix = features.matrices([_table()], [pool])[0]
-    assert matrix.shape == (2, len(features.columns))
-    assert len(set(features.columns)) == len(features.columns)
-    assert np.isfinite(matrix).all()
-
-
-def test_the_ten_features_of_liu_say_what_their_names_say() -> None:
-    features = MetaFeatures(("crf", "blstm"), ("DOCTOR",), "liu2017")
-    doctor, longer, repeat = Span(11, 18, "DOCTOR"), Span(8, 18, "DOCTOR"), Span(29, 36, "DOCTOR")
-    pool = pooled(
-        [
-            [Candidate(doctor, "crf"), Candidate(repeat, "crf"), Candidate(Span(22, 27, "DATE"), "crf")],
-            [Candidate(doctor, "blstm"), Candidate(longer, "blstm"), Candidate(Span(19, 27, "DATE"), "blstm")],
-        ]
-    )
-    table = _table()
-    at = {candidate.span: i for i, candidate in enumerate(pool)}
-    assert _value(features, table, pool, "same span and type", at[doctor]) == 1
-    assert _value(features, table, pool, "same span and type", at[longer]) == 0
-    assert _value(features, table, pool, "overlapping, same type", at[longer]) == 1
-    assert _value(features, table, pool, "vote:crf", at[longer]) == 0
-    assert _value(features, table, pool, "times predicted", at[doctor]) == 2
-    assert _value(features, table, pool, "times in record", at[doctor]) == pytest.approx(np.log(2))
-    assert _value(features, table, pool, "tokens", at[longer]) == pytest.approx(np.log(4))
-    assert _value(features, table, pool, "function word", at[Span(19, 27, "DATE")]) == 1
-    assert _value(features, table, pool, "function word", at[Span(22, 27, "DATE")]) == 0
-
-
-def test_log_odds_tell_of_the_candidate_and_of_its_surest_rivals() -> None:
-    features = MetaFeatures(("crf", "regex"), ("DOCTOR",), "log-odds")
-    doctor, longer, repeat = Span(11, 18, "DOCTOR"), Span(8, 18, "DOCTOR"), Span(29, 36, "DOCTOR")
-    pool = pooled(
-        [
-            [Candidate(doctor, "crf", 0.8), Candidate(longer, "crf", 0.1, chosen=False), Candidate(repeat, "crf", 0.6)],
-            [Candidate(longer, "regex", 1.0)],
-        ]
-    )
-    table, at = _table(), {candidate.span: i for i, candidate in enumerate(pool)}
-    surest = np.log(0.995 / 0.005)
-    expected = {
-        "log-odds:crf": (np.log(4), doctor), "log-odds:regex": (-surest, doctor),
-        "log-odds of rival:crf": (np.log(1 / 9), doctor), "log-odds of rival:regex": (surest, doctor),
-        "log-odds of overlap": (np.log(0.55 / 0.45), doctor), "log-odds of other type": (-surest, doctor),
-        "spread": ((surest + np.log(4)) / 2, doctor), "times predicted": (1, longer), "vote:regex": (1, longer),
-        "mean score of repeat": (0.3, doctor), "tokens": (np.log(4), longer),
-    }  # fmt: skip
-    for column, (value, span) in expected.items():
-        assert _value(features, table, pool, column, at[span]) == pytest.approx(value), column
 
 
 def test_an_unknown_feature_set_or_kernel_is_refused() -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.stacking import thresholds
 from phistack.ensemble.stacking.candidates import PooledCandidate
 from phistack.ensemble.stacking.thresholds import (
     ABOUT,
@@ -85,17 +84,6 @@ def test_the_threshold_is_lower_where_recall_counts_more() -> None:
     chosen = [best_threshold(pools, probabilities, gold, beta)[0] for beta in (0.5, 1, 3)]
     assert chosen == sorted(chosen, reverse=True)
     assert chosen[0] >= 0.3 > chosen[-1]
-
-
-def test_candidates_without_overlap_are_counted_for_all_thresholds_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> object:
-        raise AssertionError("nothing overlaps, so there is nothing to search")
-
-    monkeypatch.setattr(thresholds, "non_overlapping", never)
-    spans = [Span(0, 5, "DOCTOR"), Span(0, 9, "DOCTOR"), Span(9, 12, "DOCTOR")]
-    pools = [[PooledCandidate(span, ()) for span in spans]]
-    found = best_threshold(pools, [np.array([0.9, 0.05, 0.5])], [{spans[0]}])
-    assert found == (0.1, pytest.approx(2 / 3))
 
 
 _MARGINS = st.lists(st.tuples(st.floats(-4, 4), st.booleans()), min_size=1, max_size=40)
