@@ -175,7 +175,9 @@ def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path: Path
         write_corpus(odd, tmp_path / "out", format="brat")
     with pytest.raises(CorpusError, match="nothing to write"):
         write_corpus(Corpus((), LABELS), tmp_path / "out", format="brat")
-    with pytest.raises(CorpusError, match="docx is read and not written; name another format with --to: i2b2"):
+    with pytest.raises(
+        CorpusError, match="docx is read and not written by this command; name another format with --to: i2b2"
+    ):
         write_corpus(odd, tmp_path / "out", format="docx")
 
 

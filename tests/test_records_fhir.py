@@ -227,7 +227,7 @@ def test_processes_and_packing_change_nothing_and_every_command_reads_the_notes(
     assert gzip.decompress(packed.target.read_bytes()) == whole.target.read_bytes()
     corpus = read_corpus(whole.source, format="fhir")
     assert corpus.documents[0].text.startswith("Patient Ann Hill") and corpus.documents[0].group == "pat-1"
-    with pytest.raises(CorpusError, match="only deidentify writes fhir"):
+    with pytest.raises(CorpusError, match="fhir is read and not written by this command"):
         write_corpus(corpus, tmp_path / "x", format="fhir")
 
 

@@ -27,11 +27,9 @@ from typing import Any
 import msgspec
 import tomli_w
 
-from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, MissingResourceError, SettingsError, StorageError, need
 from phistack.features.files import file_named, read_toml
-from phistack.features.formats.format import Format, NoteFile, Pieces, Record, Rewritten, Table, read_table, sha256
-from phistack.features.labels import LabelSet
+from phistack.features.formats.format import Format, NoteFile, Record, Rewritten, Table, read_table, sha256
 
 PASSWORD = "PHISTACK_DATABASE_PASSWORD"
 """The environment variable with the password, if the database has no other way to ask for one."""
@@ -224,14 +222,8 @@ def _in_words(value: Any) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
-    """Refuse to; :raises CorpusError: always."""
-    raise CorpusError("only deidentify writes to a database; choose another format with --to")
-    yield
-
-
 DATABASE = Format(
     "database", "a TOML file that names a table of a database", (".toml",),
-    partial(read_table, DatabaseTable), render, single_file=True, is_utf8=True, table=DatabaseTable,
+    partial(read_table, DatabaseTable), single_file=True, is_utf8=True, table=DatabaseTable,
 )  # fmt: skip
 """Not recognised in folders, where other files end so."""

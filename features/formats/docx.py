@@ -26,7 +26,7 @@ from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 from phistack.features.files import decoded, read_at_most
 from phistack.features.formats.format import Edit, Format, NoteFile, Notes
-from phistack.features.formats.texts import TEXT, render_plain
+from phistack.features.formats.texts import TEXT
 from phistack.features.formats.xml import parsed
 
 _MAIN = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -349,4 +349,4 @@ def _packed(parts: dict[str, etree._Element]) -> bytes:
     return made.getvalue()
 
 
-DOCX = Format("docx", "a folder of Word documents", (".docx",), read, render_plain, written=TEXT, rewritten=rewritten)
+DOCX = Format("docx", "a folder of Word documents", (".docx",), read, written=TEXT, rewritten=rewritten)

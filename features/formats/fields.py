@@ -27,9 +27,8 @@ from typing import Any, ClassVar
 
 from phistack.features.documents import Document, patient_of
 from phistack.features.errors import CorpusError, MissingResourceError, no_such, place_of
-from phistack.features.formats.format import Format, NoteFile, Notes, Pieces, Record, Rewritten, Table, sha256
+from phistack.features.formats.format import Format, NoteFile, Notes, Record, Rewritten, Table, sha256
 from phistack.features.formats.found import FILE_NAMES, Found, joined, taken_apart
-from phistack.features.labels import LabelSet
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 OTHER, KEEP, REMOVE = "other", "keep", "remove"
@@ -248,8 +247,5 @@ def record_format(
     def read(file: NoteFile) -> Notes:
         return table(Found(form, file.path, file.path, file.how)).notes()
 
-    def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
-        raise CorpusError(f"only deidentify writes {name}, from records that it has read; give --to jsonl or brat")
-
-    form = Format(name, description, suffixes, read, render, single_file=True, is_utf8=is_utf8, table=table)
+    form = Format(name, description, suffixes, read, single_file=True, is_utf8=is_utf8, table=table)
     return form

@@ -260,6 +260,11 @@ class LineTable(Table):
         return gzip.compress(content, compresslevel=6, mtime=0) if packed and content else content
 
 
+def not_written(documents: Iterable[Document], labels: LabelSet) -> Pieces:
+    """As the `render` of a format that is only read; :raises CorpusError: always."""
+    raise CorpusError("the format is read and not written; name another")
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A way in which annotated notes are written to disk.
@@ -282,7 +287,7 @@ class Format:
     description: str
     suffixes: tuple[str, ...]
     read: Callable[[NoteFile], Notes]
-    render: Callable[[Iterable[Document], LabelSet], Pieces]
+    render: Callable[[Iterable[Document], LabelSet], Pieces] = not_written
     single_file: bool = False
     label_set: str | None = None
     is_utf8: bool = False

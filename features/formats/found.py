@@ -225,7 +225,7 @@ class NoteTable(Table):
 
     def _rendered(self, notes: Iterable[Document]) -> Pieces:
         format, encoding = self.found.format, self.found.how.encoding
-        for name, content in format.render(notes, _NO_LABELS):
+        for name, content in (format.written or format).render(notes, _NO_LABELS):
             yield name, content if format.is_utf8 else content.decode("utf-8").encode(encoding)
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:

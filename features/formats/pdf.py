@@ -16,7 +16,7 @@ from pathlib import Path
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, need
 from phistack.features.formats.format import Format, NoteFile, Notes
-from phistack.features.formats.texts import TEXT, render_plain
+from phistack.features.formats.texts import TEXT
 
 _CHILD = Path(__file__).with_name("pdf_pages.py")
 _SECONDS = 120
@@ -45,4 +45,4 @@ def read(file: NoteFile) -> Notes:
     yield Document(file.id, text, (), file.patient)
 
 
-PDF = Format("pdf", "a folder of PDF files with a text layer", (".pdf",), read, render_plain, written=TEXT)
+PDF = Format("pdf", "a folder of PDF files with a text layer", (".pdf",), read, written=TEXT)

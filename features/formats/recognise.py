@@ -31,7 +31,7 @@ from phistack.features.formats.database_table import DATABASE
 from phistack.features.formats.doccano import DOCCANO, is_doccano
 from phistack.features.formats.docx import DOCX
 from phistack.features.formats.fhir import FHIR
-from phistack.features.formats.format import Format, NoteFile, Reading
+from phistack.features.formats.format import Format, NoteFile, Reading, not_written
 from phistack.features.formats.found import FOREIGN, Found, entries
 from phistack.features.formats.hl7 import HL7
 from phistack.features.formats.inception import INCEPTION
@@ -83,9 +83,12 @@ def format_named(name: str) -> Format:
 
 def format_to_write(name: str) -> Format:
     """The format of that name; :raises CorpusError: if there is none, or it is only read."""
-    if name in DOCUMENTS:
-        raise CorpusError(f"{name} is read and not written; name another format with --to: {', '.join(FORMATS)}")
-    return format_named(name)
+    known = format_named(name)
+    if known.render is not_written:
+        raise CorpusError(
+            f"{name} is read and not written by this command; name another format with --to: {', '.join(FORMATS)}"
+        )
+    return known
 
 
 def format_told_by(path: Path) -> str:

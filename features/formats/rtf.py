@@ -13,7 +13,7 @@ from typing import Any
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError, need
 from phistack.features.formats.format import Format, NoteFile, Notes
-from phistack.features.formats.texts import TEXT, render_plain
+from phistack.features.formats.texts import TEXT
 
 _HIGH = re.compile(rb"[\x80-\xff]")
 # striprtf leaves these out, as it does all destinations; what ends their names is one character.
@@ -81,4 +81,4 @@ def _without_binary(content: bytes) -> bytes:
     return b"".join([*kept, content[at:]])
 
 
-RTF = Format("rtf", "a folder of RTF files", (".rtf",), read, render_plain, written=TEXT)
+RTF = Format("rtf", "a folder of RTF files", (".rtf",), read, written=TEXT)

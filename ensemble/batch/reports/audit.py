@@ -17,7 +17,6 @@ import hmac
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import IO, Any, TypedDict
 import msgspec
 
 from phistack.ensemble.batch.columns import Columns
-from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMED, read_summary
+from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, read_summary
 from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
 from phistack.ensemble.batch.settings import key_from
 from phistack.features.errors import CorpusError, SettingsError
@@ -34,11 +33,7 @@ from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 
 AUDIT = "audit.jsonl"
-_SUMS = {fact: KEYS[name] for fact, name in SUMMED.items()}
-"""Fact of a note's line -> its sum in the summary."""
-
-_NOT_IN_SUMMARY = ("end", "bytes", "reports", "summary", "seal")
-_NOT_IN_LOG = ("audit log ends with", "this start")
+_NOT_IN_LOG = (KEYS["log_end"], KEYS["start"])
 """What the summary holds and the log cannot: the hash of the log's own end, and the times of the last start."""
 
 ATTACKED = re.compile(rb'(?<=<ul id="attack">\n)(?:<li>(?:[^<]|<a href="attack\.html">|</a>)*</li>\n)*(?=</ul>)')
@@ -53,15 +48,9 @@ class _Facts(TypedDict, total=False):
     """What a line may hold, as far as the check reads it."""
 
     chain: str
-    run: dict[str, Any]
     n: int
     id: str
     output: str
-    counts: dict[str, int]
-    strategies: dict[str, int]
-    second_pass: dict[str, int]
-    known: dict[str, int]
-    unread: dict[str, int]
     end: int
     bytes: str
     reports: dict[str, str]
@@ -152,7 +141,6 @@ def check_log(
     outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
     problems: list[str] = []
     notes, chain, last = 0, _START, {}
-    reported: dict[str, Any] = {name: Counter() for name in _SUMS.values()}
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             facts, link = _parsed(line)
@@ -161,7 +149,6 @@ def check_log(
                 return AuditReport(notes, (*problems, broken), False)
             before, chain, last = chain, link, facts
             notes += "n" in facts
-            _gather(reported, facts)
             if "output" in facts and next(outputs, "") != facts["output"] and not problems:
                 problems.append(
                     f"the output of {shown_id(facts.get('id', ''))} differs from the one that the run wrote, or "
@@ -172,8 +159,10 @@ def check_log(
     if not problems and (next(outputs, None) is not None or last.get("bytes") != digest):
         problems.append(_OTHER_OUTPUT)
     problems += _changed_reports(path.parent, last)
-    contradictions = _contradictions(path, summary, {**reported, "audit log ends with": chain})
-    problems += contradictions or _changed_summary(path.parent, last, summary)
+    if last.get("summary") != summary_digest(summary):
+        problems.append(_OTHER_REPORT.format(path.parent / SUMMARY))
+    elif summary.get(KEYS["log_end"]) != chain:
+        problems.append(f"{path} is not the log that the summary of the run describes")
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
         wrong = (
@@ -190,10 +179,6 @@ def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
     there = {name for name in reported if (folder / name).is_file()}
     changed = [name for name in reported if name not in there or report_digest(folder / name) != reported[name]]
     return [_OTHER_REPORT.format(folder / name) for name in changed]
-
-
-def _changed_summary(folder: Path, last: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
-    return [] if last.get("summary") == summary_digest(summary) else [_OTHER_REPORT.format(folder / "summary.json")]
 
 
 def summary_digest(summary: Mapping[str, Any]) -> str:
@@ -221,24 +206,6 @@ def report_digest(path: Path) -> str:
     if path.name != PAGE:
         return output_digest(path)
     return hashlib.sha256(ATTACKED.sub(b"", path.read_bytes(), count=1)).hexdigest()
-
-
-def _gather(reported: dict[str, Any], facts: Mapping[str, Any]) -> None:
-    """Gather from a line what the summary of the run holds too."""
-    for name, sum_of in _SUMS.items():
-        reported[sum_of].update(facts.get(name, {}))
-    if "run" in facts:
-        reported["input"] = facts["run"].get("input")
-        reported["settings"] = {name: value for name, value in facts["run"].items() if name != "input"}
-    if "end" in facts:
-        reported |= {"notes": facts["end"], **{name: facts[name] for name in facts if name not in _NOT_IN_SUMMARY}}
-
-
-def _contradictions(path: Path, summary: Mapping[str, Any], reported: Mapping[str, Any]) -> list[str]:
-    settings = {name: value for name, value in summary["settings"].items() if name != "key"}
-    said = {**summary, "settings": settings}
-    wrong = [name for name, value in reported.items() if said.get(name) != value]
-    return [f"{path} is not the log that the summary of the run describes: {wrong[0]} differs"] if wrong else []
 
 
 def _parsed(line: str) -> tuple[dict[str, Any], str | None]:

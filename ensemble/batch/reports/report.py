@@ -27,7 +27,7 @@ from phistack.ensemble.batch.journal import GO_ON
 from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest, report_digest, summary_digest
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
-from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, SUMMED, Start, Summary
+from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, Start, Summary
 from phistack.ensemble.batch.settings import RunSettings
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
@@ -42,12 +42,14 @@ PASSED_OVER = KEYS["passed_over"]
 """The fact of the journal that holds what was not read as notes, with the number of files."""
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
+_SUMMED = {"counts": "by_label", "strategies": "by_strategy"} | {
+    name: name for name in ("second_pass", "known", "unread")
+}
+"""Fact of a note -> the field of the summary that has its sum."""
 _AUDITED = (
     "input", "output", "engine", "counts", "strategies", "unread", "lists", "known", "in roster", "unresolved",
     "lowest", "second_pass", "problem",
 )  # fmt: skip
-_REPEATED = ("still_there", "by_chance", "in_kept_columns", "equal_surrogates", "drift")
-"""Fields of the summary that the last line of the log repeats."""
 
 
 def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> str:
@@ -87,13 +89,12 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         replaced.flush()
         write_review(folder / REVIEW, rows)
         summary = _summary(settings, store, totals, fingerprint, len(rows))
-        reported = summary.to_dict()
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
         reports = {name: report_digest(folder / name) for name in (QUARANTINE, REVIEW, REPLACED, PAGE)}
-        found = {KEYS[name]: reported[KEYS[name]] for name in _REPEATED}
-        whole = {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(reported), **found}
-        end = audit.end(whole)
+        end = audit.end(
+            {"bytes": output_digest(output), "reports": reports, "summary": summary_digest(summary.to_dict())}
+        )
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
     return end
 
@@ -118,7 +119,7 @@ class _Totals:
             unresolved=record.get("unresolved", 0),
             not_in_roster=not record.get("in roster", True),
         )
-        for fact, name in SUMMED.items():
+        for fact, name in _SUMMED.items():
             self.by_name[name].update(record.get(fact, {}))
         if "facts" in record:
             patient, *facts = record["facts"]
@@ -133,7 +134,7 @@ def _summary(
     """The summary without the end of the log and the times of this start."""
     leaks = _leaks(store)
     engines = (settings.model, *settings.by_language.values())
-    named = (*SUMMED.values(), "by_engine", "by_reason")
+    named = (*_SUMMED.values(), "by_engine", "by_reason")
     sums: dict[str, Any] = {**totals.notes, **{name: _sorted(totals.by_name[name]) for name in named}}
     return Summary(
         begun_on=store.journal.fact("begun on") or "",

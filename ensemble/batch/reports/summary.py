@@ -48,11 +48,6 @@ KEYS = {
 }
 """Field -> its name in the file and on the page, where the two differ."""
 
-SUMMED = {"counts": "by_label", "strategies": "by_strategy"} | {
-    name: name for name in ("second_pass", "known", "unread")
-}
-"""Fact of a note -> the field that has its sum."""
-
 CountsByName = Mapping[str, int]
 
 
