@@ -110,7 +110,7 @@ def test_what_cannot_be_attacked_is_refused_in_a_sentence(run: RunSettings, phis
         assert (status, said) == (1, "") and not (run.reports / "attack.tsv").exists()
         return str(reported)
 
-    assert "has no summary and audit log of a finished run" in refusal()
+    assert "has no summary and audit log as a run writes them" in refusal()
     deidentify(replace(run, policy=Policy.named("tag")))
     assert "has no surrogates: tags hide nothing" in refusal()
     for path in (run.target, *run.reports.iterdir()):

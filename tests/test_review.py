@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from benchmarks.function_engine import FunctionEngine
 from benchmarks.pages import served
 from phistack.ensemble.batch.reports.review import ReviewRow, write_review
+from phistack.ensemble.batch.reports.summary import Summary
 from phistack.ensemble.batch.settings import read_struck
 from phistack.ensemble.review.decisions import (
     ABSENT,
@@ -337,7 +338,10 @@ def test_words_of_a_run_become_the_lists_of_the_next(tmp_path: Path, phistack: P
     write_review(run / "review.tsv", rows)
     (run / "quarantine.jsonl").write_text('{"id": "n9", "place": "line 9", "reason": "its name is not a valid id"}\n')
     (run / "audit.jsonl").write_text('{"settings": {}}\n{"id": "n2", "lowest": 0.51}\n{"id": "n3", "lowest": 0.99}\n')
-    (run / "summary.json").write_text('{"PHI by label": {"HOSPITAL": 3, "DOCTOR": 1}}')
+    counted: Any = {"notes": 9, "quarantined": 1, "with_phi": 4, "unresolved": 0, "words_to_review": 53, "input": ""}
+    empty: Any = {name: {} for name in ("by_strategy", "by_reason", "second_pass", "still_there", "settings")}
+    summary = Summary(by_label={"HOSPITAL": 3, "DOCTOR": 1}, **counted, **empty)
+    (run / "summary.json").write_text(json.dumps(summary.to_dict()))
     found = run_notes(run)
     assert [note.id for note in found.documents] == ["notes to look at", "words 1", "words 2"]
     assert found.documents[0].text.splitlines() == [

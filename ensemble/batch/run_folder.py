@@ -74,7 +74,7 @@ def is_published(settings: RunSettings) -> bool:
     return all(map(os.path.lexists, (settings.target, settings.reports)))
 
 
-def published_summary(settings: RunSettings) -> dict[str, Any] | None:
+def published_summary(settings: RunSettings) -> Summary | None:
     """The summary beside a published output; None if there is none."""
     return read_summary(settings.reports) if is_published(settings) else None
 
@@ -105,19 +105,19 @@ def is_begun(work: Path) -> bool:
 def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary | None:
     """The summary of a finished run with the same settings and input; nothing if there is none."""
     summary = published_summary(settings)
-    if summary is None or summary.get("settings") != fingerprint:
+    if summary is None or summary.settings != fingerprint:
         return None
-    if summary.get("input") != hashlib.sha256(b"".join(chunk.digest for chunk in chunks_of(form))).hexdigest():
+    if summary.input != hashlib.sha256(b"".join(chunk.digest for chunk in chunks_of(form))).hexdigest():
         taken = settings.target
         raise SettingsError(f"{taken} is already there, made from another input; remove it or give another name")
     refuse_changed(settings)
-    return Summary.from_dict(summary)
+    return summary
 
 
 def year_begun(settings: RunSettings) -> int:
     """The year in which ages count in an earlier start of the run; 0 without one."""
     summary = published_summary(settings)
-    begun_with = summary.get("settings") if summary else None
+    begun_with: Any = summary.settings if summary else None
     if is_begun(settings.work):
         with Journal(settings.work) as journal:
             begun_with = journal.fact("settings")
@@ -228,7 +228,7 @@ def publish(settings: RunSettings, form: InputFormat, *, replace: bool) -> Summa
     summary = read_summary(settings.reports)
     if summary is None:
         raise StorageError(f"the reports in {settings.reports} cannot be read")
-    return Summary.from_dict(summary)
+    return summary
 
 
 def _sync(folder: Path) -> None:

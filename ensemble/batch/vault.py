@@ -31,7 +31,6 @@ import msgspec
 
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, Columns
 from phistack.ensemble.batch.reports.audit import opened_output
-from phistack.ensemble.batch.reports.summary import KEYS
 from phistack.ensemble.batch.rows import Row, open_format, texts_digest
 from phistack.ensemble.batch.workers.job import NoteResult
 from phistack.features.errors import CorpusError, SettingsError, need
@@ -126,15 +125,15 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
     """
     form, summary = opened_output(notes)
     names_stay = True
-    if summary["settings"]["columns"]:
+    if summary.settings["columns"]:
         # Notes are named as the output names them.
-        of_run = msgspec.convert(summary["settings"]["columns"], Columns)
+        of_run = msgspec.convert(summary.settings["columns"], Columns)
         treatment = of_run.treatment(of_run.id or "")
         id, names_stay = of_run.id if treatment in (KEEP, PSEUDONYM) else None, treatment == KEEP
         columns = replace(form.settings.columns, id=id)
         form = open_format(notes, notes, replace(form.settings, columns=columns), form.name)
     vault = Vault(key)
-    run = vault.run_of(path, summary.get(KEYS["log_end"], ""))
+    run = vault.run_of(path, summary.log_end)
     _log(path, key, {"vault": run, "notes": list(ids) or "all"})
     found = []
     tokens = enumerate(islice(vault.tokens(path), 1, None), 1)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from phistack.ensemble.batch.reports.audit import AUDIT
 from phistack.ensemble.batch.reports.report import QUARANTINE, REVIEW
-from phistack.ensemble.batch.reports.summary import KEYS, read_summary
+from phistack.ensemble.batch.reports.summary import read_summary
 from phistack.ensemble.review.decisions import Decisions, Scheme, Suggestion, digest_of
 from phistack.ensemble.review.order import Outlook
 from phistack.features.documents import Document
@@ -49,7 +49,7 @@ def run_notes(run: Path) -> RunNotes:
     summary = read_summary(run)
     if summary is None:
         raise CorpusError(f"{run} has no summary that can be read; give the reports of a finished run")
-    labels = {STRIKE: "OTHER", **dict.fromkeys(summary[KEYS["by_label"]], "NAME")}
+    labels = {STRIKE: "OTHER", **dict.fromkeys(summary.by_label, "NAME")}
     words = _words(run)
     pages = [_page(n // _ROWS + 1, words[n : n + _ROWS]) for n in range(0, len(words), _ROWS)]
     look = "\n".join([*_held_back(run), *_least_sure(run)])

@@ -25,7 +25,7 @@ from typing import IO, Any, TypedDict
 import msgspec
 
 from phistack.ensemble.batch.columns import Columns
-from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, read_summary
+from phistack.ensemble.batch.reports.summary import PAGE, SUMMARY, Start, Summary, read_summary
 from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
 from phistack.ensemble.batch.settings import key_from
 from phistack.features.errors import CorpusError, SettingsError
@@ -33,9 +33,6 @@ from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 
 AUDIT = "audit.jsonl"
-_NOT_IN_LOG = (KEYS["log_end"], KEYS["start"])
-"""What the summary holds and the log cannot: the hash of the log's own end, and the times of the last start."""
-
 ATTACKED = re.compile(rb'(?<=<ul id="attack">\n)(?:<li>(?:[^<]|<a href="attack\.html">|</a>)*</li>\n)*(?=</ul>)')
 """The items of the summary's page that `phistack attack` writes after the log was sealed."""
 
@@ -110,34 +107,8 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
     :param target: the output; its log is in the folder `target.run` beside it.
     :raises CorpusError: if there is no such run, or its output cannot be opened.
     """
-    folder = target.with_name(target.name + ".run")
+    path, key = target.with_name(f"{target.name}.run") / AUDIT, key_from(key_file)
     form, summary = opened_output(target)
-    return check_log(folder / AUDIT, form, output_digest(target), summary, key=key_from(key_file))
-
-
-def opened_output(target: Path) -> tuple[InputFormat, dict[str, Any]]:
-    """The output of a finished run, to be read as the run wrote it, and its summary; raises what `audit_run` does."""
-    folder = target.with_name(target.name + ".run")
-    summary = read_summary(folder)
-    if summary is None or not (folder / AUDIT).is_file():
-        raise CorpusError(
-            f"{folder} has no summary and audit log of a finished run; give the OUT of a finished deidentify"
-        )
-    try:
-        run = summary["settings"]
-        columns = msgspec.convert(run["columns"], Columns).of_output() if run["columns"] else Columns()
-        settings, name = FormatSettings(columns, run["encoding"], NO_LIMIT), run["form of output"]
-    except (KeyError, TypeError, ValueError, SettingsError):
-        raise CorpusError(
-            f"the summary in {folder} was changed after the run, so the output cannot be checked"
-        ) from None
-    return open_format(target, target, settings, name), summary
-
-
-def check_log(
-    path: Path, form: InputFormat, digest: str, summary: Mapping[str, Any], *, key: bytes | None = None
-) -> AuditReport:
-    """Check the chain of a log, and that output and summary are those that it describes."""
     outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
     problems: list[str] = []
     notes, chain, last = 0, _START, {}
@@ -156,12 +127,12 @@ def check_log(
                 )
     if "end" not in last or last["end"] != notes:
         return AuditReport(notes, (*problems, f"the last lines of {path} were removed"), False)
-    if not problems and (next(outputs, None) is not None or last.get("bytes") != digest):
+    if not problems and (next(outputs, None) is not None or last.get("bytes") != output_digest(target)):
         problems.append(_OTHER_OUTPUT)
     problems += _changed_reports(path.parent, last)
     if last.get("summary") != summary_digest(summary):
         problems.append(_OTHER_REPORT.format(path.parent / SUMMARY))
-    elif summary.get(KEYS["log_end"]) != chain:
+    elif summary.log_end != chain:
         problems.append(f"{path} is not the log that the summary of the run describes")
     sealed = key is not None and _is_sealed(key, before, last)
     if key is not None and not sealed:
@@ -174,6 +145,25 @@ def check_log(
     return AuditReport(notes, tuple(problems), sealed)
 
 
+def opened_output(target: Path) -> tuple[InputFormat, Summary]:
+    """The output of a finished run, to be read as the run wrote it, and its summary; raises what `audit_run` does."""
+    folder = target.with_name(f"{target.name}.run")
+    summary = read_summary(folder)
+    if summary is None or not (folder / AUDIT).is_file():
+        raise CorpusError(
+            f"{folder} has no summary and audit log as a run writes them; give the OUT of a finished deidentify"
+        )
+    try:
+        run = summary.settings
+        columns = msgspec.convert(run["columns"], Columns).of_output() if run["columns"] else Columns()
+        settings, name = FormatSettings(columns, run["encoding"], NO_LIMIT), run["form of output"]
+    except (KeyError, TypeError, ValueError, SettingsError):
+        raise CorpusError(
+            f"the summary in {folder} was changed after the run, so the output cannot be checked"
+        ) from None
+    return open_format(target, target, settings, name), summary
+
+
 def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
     reported: Mapping[str, str] = last.get("reports", {})
     there = {name for name in reported if (folder / name).is_file()}
@@ -181,9 +171,9 @@ def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
     return [_OTHER_REPORT.format(folder / name) for name in changed]
 
 
-def summary_digest(summary: Mapping[str, Any]) -> str:
-    """SHA-256 of what a summary holds, but for the end of the log and the times of a start."""
-    reported = {name: value for name, value in summary.items() if name not in _NOT_IN_LOG}
+def summary_digest(summary: Summary) -> str:
+    """SHA-256 of what a summary holds, but for the end of the log, which holds it, and the times of a start."""
+    reported = msgspec.structs.replace(summary, log_end="", start=Start()).to_dict()
     return hashlib.sha256(json.dumps(reported, sort_keys=True).encode()).hexdigest()
 
 

@@ -60,18 +60,20 @@ def refuse_without_ids(source: Path, settings: FormatSettings, form: str = "") -
 
 def _rows(target: Path) -> Iterator[dict[str, Any]]:
     form, summary = opened_output(target)
-    columns, on = summary["settings"]["columns"], summary["this start"]["finished"][:10]
-    text, known = columns["texts"][0], {"nlp_system": "phistack", "nlp_date": on, "term_exists": "Y"}
-    known |= dict.fromkeys(("note_nlp_concept_id", "note_nlp_source_concept_id"), 0)
+    columns, on = summary.settings["columns"], summary.start.finished[:10]
+    known = {"nlp_system": "phistack", "nlp_date": on, "term_exists": "Y"}
+    known |= dict.fromkeys(("note_nlp_concept_id", "note_nlp_source_concept_id"), "0")
     with target.with_name(f"{target.name}.run").joinpath(REPLACED).open(encoding="utf-8") as lines:
         for row, line in zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True):
             texts = row.raw.texts if row.raw else {}
             parts = [name for name in texts if form.columns.label(name) is not None]
-            for start, end, label, strategy in dict(zip(parts, line["replaced"], strict=True)).get(text, ()):
+            for start, end, label, strategy in dict(zip(parts, line["replaced"], strict=True)).get(
+                columns["texts"][0], ()
+            ):
                 yield {
                     **known,
                     "note_id": texts[columns["id"]],
                     "offset": start,
-                    "lexical_variant": texts[text][start:end][:_LONGEST],
+                    "lexical_variant": texts[columns["texts"][0]][start:end][:_LONGEST],
                     "term_modifiers": f"label={label};strategy={strategy}",
                 }

@@ -92,7 +92,7 @@ def _write_all(folder: Path, settings: RunSettings, fingerprint: Mapping[str, An
         output = store.folder / "output" / settings.target.name
         (folder / PAGE).write_text(render_page(summary, output), encoding="utf-8")
         reports = {name: report_digest(folder / name) for name in (QUARANTINE, REVIEW, REPLACED, PAGE)}
-        found = {"summary": summary_digest(summary.to_dict()), KEYS["drift"]: summary.drift}
+        found = {"summary": summary_digest(summary), KEYS["drift"]: summary.drift}
         end = audit.end({"bytes": output_digest(output), "reports": reports, **found})
     write_json(folder / SUMMARY, msgspec.structs.replace(summary, log_end=end, start=start).to_dict())
     return end

@@ -9,7 +9,6 @@ Counts are from the greatest to the smallest.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import msgspec
 
 from phistack.ensemble.deidentification.policy import KEYED
-from phistack.features.errors import CorpusError
 
 SUMMARY, PAGE = "summary.json", "summary.html"
 FEWEST_TO_ATTACK = 20
@@ -69,7 +67,7 @@ class Start(
     damaged_chunks: int = 0
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
+class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS, forbid_unknown_fields=True):
     """A finished run; `KEYS` has what most fields count.
 
     :param begun_on: the date, in UTC.
@@ -125,27 +123,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS):
         """Whether there are surrogates among which `phistack attack` can search for what was missed."""
         return not self.by_strategy.keys().isdisjoint(KEYED) and self.notes - self.quarantined >= FEWEST_TO_ATTACK
 
-    @classmethod
-    def from_dict(cls, reported: Mapping[str, Any]) -> Summary:
-        """The summary in a file; :raises CorpusError: if a field is missing or is not a count."""
-        try:
-            return msgspec.convert(reported, cls)
-        except msgspec.ValidationError:
-            raise CorpusError(f"{SUMMARY} is not as a run writes it; run again into another place") from None
-
     def to_dict(self) -> dict[str, Any]:
         """The summary as in the file."""
         reported: dict[str, Any] = msgspec.to_builtins(self)
         return reported
 
 
-def read_summary(folder: Path) -> dict[str, Any] | None:
-    """The summary in a folder of reports, unchecked; None if there is none."""
+def read_summary(folder: Path) -> Summary | None:
+    """The summary in a folder of reports; None if there is none that a run wrote."""
     try:
-        reported = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return msgspec.json.decode((folder / SUMMARY).read_bytes(), type=Summary)
+    except (OSError, ValueError, RecursionError):
         return None
-    return reported if isinstance(reported, dict) else None
 
 
 def notices(summary: Summary) -> dict[str, int]:
