@@ -17,6 +17,7 @@ from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
 from tests import batch_engines
 from tests.batch_runs import KEY, quarantine, run_over
+from tests.made_documents import pdf, shown
 
 DIV = '<div xmlns="http://www.w3.org/1999/xhtml">{}</div>'
 SECRETS = ("Hill", "Ann", "4711", "1950", "Oak", "555-0123", "pat-1", "Ames")
@@ -107,6 +108,15 @@ def test_every_policy_comes_through(tmp_path: Path, policy: str) -> None:
     assert deidentify(done).quarantined == 0 and "Hill" not in done.target.read_text()
 
 
+def test_an_attached_pdf_becomes_the_text_that_it_shows(tmp_path: Path) -> None:
+    data = base64.b64encode(pdf(shown("Seen by Dr. Ames."))).decode()
+    done = run(tmp_path, note(kind="application/pdf", data=data))
+    assert deidentify(done).quarantined == 0
+    attachment = written(done.target)[0]["content"][0]["attachment"]
+    assert attachment["contentType"] == "text/plain; charset=utf-8"
+    assert base64.b64decode(attachment["data"]) == b"Seen by Dr. [DOCTOR].\n"
+
+
 def nested(text: str) -> Any:
     return {**PATIENT, "text": {"status": "generated", "div": text}}
 
@@ -115,7 +125,8 @@ BAD = {
     "cut": (json.dumps(note())[:-40], "not valid JSON"),
     "base64": (note(data="U2V*"), "not valid FHIR R4B at DocumentReference.content.attachment.data"),
     "latin": (note(data=base64.b64encode("Señor".encode("cp1252")).decode()), "an attachment is not utf-8 at byte 2"),
-    "pdf": (note(kind="application/pdf"), "an attachment is application/pdf, of which no text can be had"),
+    "pdf": (note(kind="application/pdf"), "an attachment is not a PDF, or is damaged"),
+    "image": (note(kind="image/png"), "an attachment is image/png, of which no text can be had"),
     "odd": (note(kind="Ann Hill"), "an attachment is of an unknown type, of which"),
     "more": (note(kind="text/plain; charset=utf-8; name=Hill.txt"), "has more than a charset"),
     "rot13": (note(kind="text/plain; charset=rot13"), "an attachment is in an unknown encoding"),

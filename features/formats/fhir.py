@@ -28,10 +28,11 @@ from typing import Any
 
 from lxml import etree
 
-from phistack.features.errors import CorpusError, need
+from phistack.features.errors import CorpusError, PhistackError, need
 from phistack.features.formats.fields import KEEP, OTHER, REMOVE, Field, FieldTable, record_format
 from phistack.features.formats.format import NoteFile
 from phistack.features.formats.narrative import EMPTY, Narrative
+from phistack.features.formats.pdf import text_of
 from phistack.features.formats.xml import parsed
 from phistack.features.registry import packaged_table
 
@@ -195,16 +196,7 @@ def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[s
     if value in (None, "") or isinstance(value, bool):
         return None, str
     if element in ("Attachment.data", "Binary.data"):
-        charset = _charset(tree.get("contentType"))
-        try:
-            text = base64.b64decode("".join(value.split()), validate=True).decode(charset)
-        except UnicodeDecodeError as error:
-            raise ValueError(f"an attachment is not {error.encoding} at byte {error.start}") from None
-        except ValueError:
-            raise ValueError("the base64 of an attachment is damaged") from None
-        except LookupError:
-            raise ValueError("an attachment is in an unknown encoding") from None
-        return text, lambda new: base64.b64encode(new.encode(charset)).decode()
+        return _attachment(tree, value)
     if kind == "Xhtml":
         div = _div(value)
         narrative = Narrative(div)
@@ -223,6 +215,31 @@ def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[s
     if kind in ("DateTime", "Instant"):
         return value[:10], lambda new: new + value[10:] if len(new) == len("2021-03-05") else new
     return str(value).replace(EMPTY, ""), lambda new: new or EMPTY
+
+
+def _attachment(tree: dict[str, Any], data: str) -> tuple[str, Callable[[str], str]]:
+    """As `_texts`, of an attachment; a PDF becomes the text that it shows."""
+    media = tree.get("contentType")
+    is_pdf = str(media).lower() == "application/pdf"
+    charset = "utf-8" if is_pdf else _charset(media)
+    try:
+        content = base64.b64decode("".join(data.split()), validate=True)
+        text = text_of(content, "an attachment") if is_pdf else content.decode(charset)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"an attachment is not {error.encoding} at byte {error.start}") from None
+    except PhistackError as error:
+        raise ValueError(str(error)) from None
+    except ValueError:
+        raise ValueError("the base64 of an attachment is damaged") from None
+    except LookupError:
+        raise ValueError("an attachment is in an unknown encoding") from None
+
+    def spelled(new: str) -> str:
+        if is_pdf:
+            tree["contentType"] = "text/plain; charset=utf-8"
+        return base64.b64encode(new.encode(charset)).decode()
+
+    return text, spelled
 
 
 def _charset(given: Any) -> str:

@@ -23,26 +23,32 @@ _SECONDS = 120
 
 
 def read(file: NoteFile) -> Notes:
-    """The note of a file.
+    """The note of a file; raises what `text_of` does."""
+    yield Document(file.id, text_of(file.content(), file.name), (), file.patient)
 
+
+def text_of(content: bytes, name: str) -> str:
+    """The text that a PDF shows.
+
+    :param name: for messages.
     :raises MissingResourceError: if pypdfium2 is not installed.
-    :raises CorpusError: if the file is no PDF, is damaged or encrypted, has a page that is a picture, or no text, or
-        takes two minutes or a GiB of memory.
+    :raises CorpusError: if it is no PDF, is damaged or encrypted, has a page that is a picture, or no text, or takes
+        two minutes or a GiB of memory.
     """
     need("pypdfium2", "documents", "The format pdf")
     command = [sys.executable, "-P", str(_CHILD)]
     try:
         # What the process prints of an error may quote the file.
-        answer = subprocess.run(command, input=file.content(), capture_output=True, check=True, timeout=_SECONDS).stdout
+        answer = subprocess.run(command, input=content, capture_output=True, check=True, timeout=_SECONDS).stdout
     except subprocess.SubprocessError:
-        raise CorpusError(f"{file.name} takes too much time or memory to read; save its text as a .txt file") from None
+        raise CorpusError(f"{name} takes too much time or memory to read; save its text as a .txt file") from None
     found = json.loads(answer)
     if "problem" in found:
-        raise CorpusError(f"{file.name} {found['problem']}")
+        raise CorpusError(f"{name} {found['problem']}")
     text = "".join(f"{page}\n" for page in found["pages"] if page)
     if not text:
-        raise CorpusError(f"{file.name} has no text on its {len(found['pages'])} pages")
-    yield Document(file.id, text, (), file.patient)
+        raise CorpusError(f"{name} has no text on its {len(found['pages'])} pages")
+    return text
 
 
 PDF = Format("pdf", "a folder of PDF files with a text layer", (".pdf",), read, written=TEXT)
