@@ -9,14 +9,7 @@ from typing import Any
 
 import pytest
 
-from phistack import (
-    FormatSettings,
-    RunSettings,
-    redact_batches,
-    redact_series,
-    synthesize,
-    write_corpus,
-)
+from phistack import FormatSettings, RunSettings, redact_batches, redact_series, synthesize, write_corpus
 from phistack.ensemble.adapters import core
 from phistack.ensemble.adapters.core import job_of, redact_texts
 from phistack.ensemble.batch import Columns, deidentify

@@ -104,11 +104,7 @@ BAD = [
     ("a.csv", "", "a.csv has no column id; it has no header line with the names of columns: name"),
     ("a.csv", f"{SECRET},Dr. {SECRET} saw {SECRET} {SECRET}\n", "it has 2 that do not look like names: name"),
     ("a.csv", f"110-01,{SECRET}\n", "it has 2 that do not look like names: name"),
-    (
-        "a.csv",
-        f"id,txt\n1,{SECRET}\n",
-        "has no column text (did you mean txt?); it has id, txt: name",
-    ),
+    ("a.csv", f"id,txt\n1,{SECRET}\n", "has no column text (did you mean txt?); it has id, txt: name"),
     ("a.csv", f"id,text,text\n1,{SECRET},x\n", "has the column text more than once"),
     ("a.csv", f"id,text\n1,{SECRET},{SECRET}\n", "a.csv, line 2: the record has 3 fields and the header 2"),
     ("a.csv", f'id,text\n1,"a\nb"\n2,"{SECRET}', "a.csv, line 4: a quote is misplaced or never closed"),

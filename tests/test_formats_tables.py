@@ -103,10 +103,7 @@ def test_a_table_beside_notes_is_about_them_and_alone_it_is_the_corpus(tmp_path:
     ("columns", "reported"),
     [
         (ColumnNames(id="note_idd"), r"no column note_idd \(did you mean note_id\?\); .* with --id-column"),
-        (
-            ColumnNames("note_id", "bdy"),
-            r"no column bdy \(did you mean body\?\); it has note_id, ward, mrn,",
-        ),
+        (ColumnNames("note_id", "bdy"), r"no column bdy \(did you mean body\?\); it has note_id, ward, mrn,"),
         (ColumnNames("note_id", "body", "mnr"), r"no column mnr \(did you mean mrn\?\); .* with --patient-column"),
     ],
 )

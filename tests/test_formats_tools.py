@@ -98,11 +98,7 @@ def test_lines_of_ours_with_other_lists_are_not_those_of_doccano(tmp_path: Path)
         ([task(region(7, 15, SECRET, "DOCTOR"), region(21, 25, "Anna", "PATIENT"))], SPANS, "counted UTF-16"),
         ([task(region(6, 14, None, "DOCTOR"), {"type": "choices", "value": {"choices": ["x"]}})], SPANS[:1], ""),
         ([task(region(15, 24, "saw\\n\\nAnna", "PATIENT"))], (Span(15, 24, "PATIENT"),), ""),
-        (
-            [task(annotations=[{"result": [DOCTOR], "was_cancelled": True}, {"result": [ANNA]}])],
-            SPANS[1:],
-            "",
-        ),
+        ([task(annotations=[{"result": [DOCTOR], "was_cancelled": True}, {"result": [ANNA]}])], SPANS[1:], ""),
         (
             [task(annotations=[{"result": [DOCTOR], "ground_truth": True}, {"result": [ANNA]}])],
             SPANS[:1],

@@ -146,8 +146,7 @@ def _show_version(asked: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the versions and exit.", callback=_show_version, is_eager=True),
+        bool, typer.Option("--version", help="Show the versions and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None: ...
 

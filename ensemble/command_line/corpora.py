@@ -174,13 +174,11 @@ def fill(
     out: options.TargetArgument,
     *,
     style: Annotated[
-        str,
-        option(f"A TOML file, or {one_of(STYLES)}: how PHI was taken out; default: recognised.", names=STYLES),
+        str, option(f"A TOML file, or {one_of(STYLES)}: how PHI was taken out; default: recognised.", names=STYLES)
     ] = "",
     language: options.LanguageOption = "",
     like: Annotated[
-        Path | None,
-        option("Annotated notes, from which to learn what ___ replaces; default: invented ones."),
+        Path | None, option("Annotated notes, from which to learn what ___ replaces; default: invented ones.")
     ] = None,
     sure: Annotated[float, option("Leave ___ if the best guess is less probable than this.", min=0, max=1)] = 0.6,
     copies: Annotated[int, option("Notes to make of each, about different patients.", min=1)] = 1,

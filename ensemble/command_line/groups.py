@@ -126,11 +126,7 @@ class EngineUseOptions:
         ),
     ] = "balanced"
     other_languages: Annotated[
-        str,
-        option(
-            f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.",
-            names=OTHER_LANGUAGES,
-        ),
+        str, option(f"Text in a language that no engine reads: {one_of(OTHER_LANGUAGES)} it.", names=OTHER_LANGUAGES)
     ] = "replace"
 
     @property

@@ -134,8 +134,7 @@ AnnotatedFormatOption = Annotated[
 LanguageOption = Annotated[str, option("ISO 639-1 code; default: recognised.", "--language")]
 PolicyOption = Annotated[str, option(f"A TOML file, or {one_of(POLICIES)}.", "--policy", names=POLICIES)]
 MaxLeakOption = Annotated[
-    float | None,
-    option("Keep the mean share of a patient's identifiers that is left below this.", min=0.0001, max=1),
+    float | None, option("Keep the mean share of a patient's identifiers that is left below this.", min=0.0001, max=1)
 ]
 ConfidenceOption = Annotated[float, option("Confidence of each bound.", min=0.5, max=0.9999)]
 StrategyOption = Annotated[

@@ -20,14 +20,7 @@ from typing import Any
 from phistack.ensemble.batch.columns import check_labels, coded, engine_label
 from phistack.ensemble.batch.rows import Part, Row, text_digest
 from phistack.ensemble.batch.workers.column_identifiers import Spans, with_column_identifiers
-from phistack.ensemble.batch.workers.job import (
-    STRUCK,
-    Bundle,
-    Job,
-    NoteResult,
-    suited_deidentifier,
-    took_longer,
-)
+from phistack.ensemble.batch.workers.job import STRUCK, Bundle, Job, NoteResult, suited_deidentifier, took_longer
 from phistack.ensemble.batch.workers.record import KnownWords, audit_record, counted, struck_places
 from phistack.ensemble.bundles.files import manifest_digest
 from phistack.ensemble.deidentification import REMOVING, Deidentifier, PatientMemory, kind_of, verify
