@@ -83,10 +83,16 @@ class NoteProposals:
 
 @dataclass(frozen=True, slots=True)
 class Pretraining:
-    """Pretraining on synthetic notes (`ensemble.synthesis`), shared by all folds, and settings that differ in it."""
+    """Pretraining, shared by all folds.
+
+    :param n_notes: how many synthetic notes it reads (`ensemble.synthesis`), if the language has any.
+    :param changes: settings that differ in it.
+    :param corpora: paths of annotated notes that it reads too.
+    """
 
     n_notes: int
     changes: Mapping[str, Any]
+    corpora: Sequence[str] = ()
 
 
 class Submodel(ABC):
@@ -170,9 +176,15 @@ class Submodel(ABC):
 
     @classmethod
     def adapted(
-        cls, settings: Mapping[str, Any], *, label_set: str = "", labels: Sequence[str] = (), patterns_file: str = ""
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        label_set: str = "",
+        labels: Sequence[str] = (),
+        patterns_file: str = "",
+        pretraining_notes: Sequence[str] = (),
     ) -> Mapping[str, Any]:
-        """Settings with a shipped label set, unless they name one, the labels of the corpus, and a user's pattern file.
+        """Settings with a shipped label set, unless they name one, the labels of the corpus, and files of a user.
 
         Each is added only if the constructor has an argument of that name.
         """
@@ -180,6 +192,7 @@ class Submodel(ABC):
             "label_set": settings.get("label_set") or label_set,
             "labels": [*labels],
             "patterns_file": patterns_file,
+            "pretraining_notes": [*pretraining_notes],
         }
         known = signature(cls).parameters
         return {**settings, **{name: value for name, value in given.items() if value and name in known}}

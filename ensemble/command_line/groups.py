@@ -203,6 +203,10 @@ class TrainingOptions:
     clusters: Annotated[
         str, option("Brown clusters of words: a file, or `installed` (pip install '.[word-clusters]': en, es, de).")
     ] = ""
+    pretrain: Annotated[
+        list[Path] | None,
+        option("Annotated text, with labels of its own, that the network learns from first; may be repeated."),
+    ] = None
     private: Annotated[
         bool, option("Keep no word of identifiers or of fewer than five patients in the engine.", "--private")
     ] = False
@@ -236,6 +240,8 @@ class TrainingOptions:
         if self.patterns:
             user_patterns(self.patterns)
             settings = settings.with_patterns(self.patterns)
+        if self.pretrain:
+            settings = settings.with_pretraining(self.pretrain)
         settings = replace(
             settings,
             features=replace(

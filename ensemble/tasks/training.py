@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,7 +27,7 @@ from phistack.ensemble.stacking.candidates import chosen_spans
 from phistack.ensemble.stacking.cascade import Cascade
 from phistack.ensemble.stacking.subsets import Subset, subset_name
 from phistack.ensemble.tools.progress import progress, stage
-from phistack.ensemble.training.fit_tasks import fingerprints
+from phistack.ensemble.training.fit_tasks import fingerprints, pretraining_notes
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, by_score, train
 from phistack.features.discretion import Discretion
@@ -90,8 +91,10 @@ def train_with_report(
     if budget is not None and not budget > 0:
         raise SettingsError(f"the budget must be more than 0 notes a second, not {budget:g}")
     corpus, more = settings.grouped(corpus), added.documents if added else ()
+    first = pretraining_notes(settings)
+    learned = (*corpus.documents, *more, *chain.from_iterable(first.values()))
     if wish is not None:
-        wish.check((*corpus.documents, *more))
+        wish.check(learned)
     training = train(corpus, settings, jobs=jobs, cache=cache, added=added)
     rates: dict[str, Any] = {}
     if budget is not None:
@@ -116,9 +119,10 @@ def train_with_report(
         settings=settings.only(engine.names).to_toml(),
         trained_on={
             **counted,
-            "fingerprints": fingerprints((*corpus.documents, *more)),
+            "fingerprints": fingerprints(learned),
             "settings hash": settings.digest,
             **({"added documents": len(added)} if added else {}),
+            **({"pretrained on": ", ".join(first)} if first else {}),
             **({"sources": sources} if sources else {}),
             **dict(sorted(training.warnings.items())),
         },

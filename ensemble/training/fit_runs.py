@@ -53,7 +53,7 @@ Proposals = list[list[Candidate]]
 
 class Fitted(NamedTuple):
     """The results of all fits by submodel: proposals for each note that it did not learn from, the files of its final
-    model, the time of each part, and the files of the model that was pretrained on invented notes.
+    model, the time of each part, and the files of the pretrained model.
     """
 
     proposed: dict[str, list[NoteProposals]]
@@ -84,7 +84,8 @@ def run_fits(
     :param tasks: those of `tasks_of`, in this order.
     :param n_notes: the number of notes to propose for.
     """
-    pretraining = pretraining_tasks(settings, tasks[0].training[0].space)
+    notes = (table.document for task in tasks for table in (*task.training, *task.held_out))
+    pretraining = pretraining_tasks(settings, tasks[0].training[0].space, notes)
     starts = {task.name: task for task in (*reading_tasks(settings, tasks), *pretraining)}
     keys = {name: task.key() for name, task in starts.items() if cache.folder}
     tasks = [replace(task, begins_with=keys.get(task.name, "")) for task in tasks]
@@ -118,7 +119,7 @@ def _in_turn(
 
 
 def _to_watch(task: FitTask) -> Fit:
-    ahead = "reading ahead" if submodel_class(kind_of(task.name, task.settings)).reads_ahead else "on invented notes"
+    ahead = "reading ahead" if submodel_class(kind_of(task.name, task.settings)).reads_ahead else "on other notes"
     name = f"{task.name} {ahead}" if task.is_pretraining else task.name
     return Fit(name, task.part, 1 + sum(map(len, task.training)), task.cost)
 

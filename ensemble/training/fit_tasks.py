@@ -1,6 +1,6 @@
 """The fits of a training: of one submodel on some of the notes, each independent of the others; and their cache.
 
-pretraining_tasks(settings, space)      a fit on invented notes for each submodel with pretraining
+pretraining_tasks(settings, space)      a fit on invented and other notes for each submodel with pretraining
 reading_tasks(settings, tasks)          all notes are read once by each submodel that reads ahead
 tasks_of(settings, tables, folds)       a fit of each submodel for each fold, the cheapest first and then the costly
 task.run()                              the submodel's proposals for the notes that it did not learn from
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field
@@ -28,7 +29,8 @@ from phistack.ensemble.tools.version import code_digest
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
-from phistack.features.errors import TrainingError
+from phistack.features.errors import CorpusError, TrainingError
+from phistack.features.formats import read_corpus
 from phistack.features.saved_files import SavedFiles
 from phistack.features.writing import new_file
 from phistack.submodels.base import Candidate, NoteProposals, kind_of, new_submodel, submodel_class
@@ -37,7 +39,9 @@ from phistack.submodels.registry import usual_name
 _OF_INVENTED_NOTES = 1_000_003
 """Added to the seed for pretraining, so that its notes are not those of `phistack synthesize`."""
 
+_LOG = logging.getLogger("phistack")
 _PRETRAINING = "pretraining"
+_OWN = "they have the patient or the text of notes to learn from or to score"
 _DECIDING = ("features", "tbed", "submodels")
 """The packages that decide what a submodel predicts."""
 
@@ -136,7 +140,7 @@ class FitTask:
 
     @property
     def is_pretraining(self) -> bool:
-        """Whether it comes before the folds: pretraining on invented notes, or reading ahead."""
+        """Whether it comes before the folds: pretraining, or reading ahead."""
         return self.part == _PRETRAINING
 
     @property
@@ -191,19 +195,46 @@ def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
                 yield hashlib.sha256(Path(value).read_bytes()).hexdigest()
 
 
-def pretraining_tasks(settings: EngineSettings, space: FeatureSpace) -> Iterator[FitTask]:
-    """The fits on invented notes that come before all others, if notes can be invented in the language.
+def pretraining_tasks(
+    settings: EngineSettings, space: FeatureSpace, notes: Iterable[Document] = ()
+) -> Iterator[FitTask]:
+    """The fits that come before all others: on invented notes, if the language has any, and on other annotated notes.
 
     :param space: of the training.
+    :param notes: all that the training learns from or proposes for; see `pretraining_notes`.
     """
-    language = settings.features.language
-    for name, given in settings.submodels.items() if language in LANGUAGES else ():
+    language, read = settings.features.language, pretraining_notes(settings, notes)
+    for name, given in settings.submodels.items():
         start = new_submodel(name, given).pretraining()
-        if start is not None:
-            seed = settings.seed + _OF_INVENTED_NOTES
-            notes = synthesize(start.n_notes, seed=seed, language=language, registers="all")
+        if start is None:
+            continue
+        seed, number = settings.seed + _OF_INVENTED_NOTES, start.n_notes if language in LANGUAGES else 0
+        first = [document for path in start.corpora for document in read[path]]
+        if number:
+            first += synthesize(number, seed=seed, language=language, registers="all").documents
+        if first:
             changed = {**given, **start.changes}
-            yield FitTask(name, changed, _PRETRAINING, space.tables(notes.documents), (), (), settings.seed)
+            yield FitTask(name, changed, _PRETRAINING, space.tables(first), (), (), settings.seed)
+
+
+def pretraining_notes(settings: EngineSettings, notes: Iterable[Document] = ()) -> dict[str, list[Document]]:
+    """Path -> the annotated notes there that submodels begin with.
+
+    :param notes: those with the patient or text of one of these are left out, as folds would not show what they bring.
+    :raises CorpusError: if a path holds no notes, or none that is annotated and not left out.
+    """
+    starts = (new_submodel(name, given).pretraining() for name, given in settings.submodels.items())
+    apart, found = apart_from(notes), dict[str, list[Document]]()
+    for path in sorted({path for start in starts if start for path in start.corpora}):
+        every = read_corpus(Path(path), accept_unknown_labels=True).documents
+        found[path] = [document for document in every if apart(document)]
+        if left_out := len(every) - len(found[path]):
+            _LOG.warning(
+                "%d of the %d notes in %s are left out of the pretraining: %s", left_out, len(every), path, _OWN
+            )
+        if not any(document.spans for document in found[path]):
+            raise CorpusError(f"{path} has no annotated notes to pretrain on, or only those of the training itself")
+    return found
 
 
 def reading_tasks(settings: EngineSettings, tasks: Iterable[FitTask]) -> Iterator[FitTask]:

@@ -214,12 +214,19 @@ class EngineSettings:
 
     def with_patterns(self, path: Path) -> EngineSettings:
         """The same, with a user's own patterns; :raises SettingsError: if no submodel learns from patterns."""
+        return self._adapted("--patterns; add regex", patterns_file=str(path))
+
+    def with_pretraining(self, paths: Sequence[Path]) -> EngineSettings:
+        """The same, with annotated notes to pretrain on; :raises SettingsError: if no submodel has a pretraining."""
+        return self._adapted("--pretrain; add blstm", pretraining_notes=[*map(str, paths)])
+
+    def _adapted(self, option: str, **given: Any) -> EngineSettings:
         adapted = {
-            key: submodel_class(kind_of(key, settings)).adapted(settings, patterns_file=str(path))
+            key: submodel_class(kind_of(key, settings)).adapted(settings, **given)
             for key, settings in self.submodels.items()
         }
         if adapted == self.submodels:
-            raise SettingsError(f"none of the submodels {', '.join(adapted)} learns from --patterns; add regex to them")
+            raise SettingsError(f"none of the submodels {', '.join(adapted)} learns from {option} to them")
         return replace(self, submodels=adapted)
 
     def to_dict(self) -> dict[str, Any]:

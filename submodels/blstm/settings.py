@@ -68,6 +68,8 @@ class BlstmSettings:
         restricted to what the scheme allows.
     :param invented_notes: pretrain on this many invented notes, if the language has any, to know more words, names and
         forms than the training notes hold; 0 for none.
+    :param pretraining_notes: paths of annotated notes, with labels of their own, to pretrain on too; not those of the
+        training, of which none is read.
     :param networks: how many are trained and averaged; time and size grow with them.
     :param window: lines are joined to about this many tokens, so that the network sees their context; with 1 it reads
         each sentence alone.
@@ -120,6 +122,7 @@ class BlstmSettings:
     scheme: str = "BIOES"
     crf: bool = True
     invented_notes: int = 400
+    pretraining_notes: tuple[str, ...] = ()
     networks: int = 2
     window: int = 64
     word_size: int = 64
@@ -161,6 +164,7 @@ class BlstmSettings:
 
     def __post_init__(self) -> None:
         self.columns, self.kernels = tuple(self.columns), tuple(self.kernels)
+        self.pretraining_notes = tuple(self.pretraining_notes)
 
     def check(self, features: FeatureSettings | None = None) -> None:
         """See `Submodel.check`; :raises MissingResourceError: if TensorFlow is set and not installed."""

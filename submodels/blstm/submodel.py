@@ -81,12 +81,14 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     start_: BlstmSubmodel | None = None
 
     def pretraining(self) -> Pretraining | None:
-        """Half as many epochs of pretraining on invented notes."""
-        if not self.invented_notes:
+        """Half as many epochs of pretraining on invented and other notes."""
+        if not (self.invented_notes or self.pretraining_notes):
             return None
-        epochs = max(1, self.epochs // 2)
-        changes = {"invented_notes": 0, "epochs": epochs, "development": 0.0, "half_precision": False}
-        return Pretraining(self.invented_notes, changes)
+        changes = {
+            "invented_notes": 0, "pretraining_notes": (), "epochs": max(1, self.epochs // 2), "development": 0.0,
+            "half_precision": False,
+        }  # fmt: skip
+        return Pretraining(self.invented_notes, changes, self.pretraining_notes)
 
     def warm_start(self, files: SavedFiles, space: FeatureSpace) -> None:
         """Begin with all but the tag layers of pretrained networks."""

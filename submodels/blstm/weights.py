@@ -132,7 +132,7 @@ def first_weights(sizes: NetworkSizes, seed: int, known: Sequence[InitialValues]
 def transferred_weights(weights: NetworkWeights, encoder: Encoder, joined: Encoder) -> list[InitialValues]:
     """All but the tag layers of a pretrained network, as initial values of another.
 
-    The labels of the invented notes may be others; the lower layers transfer best anyway (Lee, Dernoncourt and
+    The labels of its notes may be others; the lower layers transfer best anyway (Lee, Dernoncourt and
     Szolovits 2018).
 
     :param encoder: of the pretrained network.
