@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.other_domain import Reach, curve_of, engine_on, other_domain, precision_at, reach_of
+from benchmarks.pretraining import added_to, notes_of
 from benchmarks.stacking import main
 from benchmarks.stacking_cases import CHOOSERS, measured, settings_for
 from benchmarks.stacking_corpora import PARTS, StackingCorpus, known_corpora
@@ -52,6 +53,19 @@ def test_every_quarter_is_held_out_once_and_no_patient_is_on_both_sides() -> Non
     assert {d.id for d in few[0][0].documents} < {d.id for d in rounds[0][0].documents}
     training, held_out = StackingCorpus("own", grouped_by(corpus, r"^1(\d)")).rounds(1)[0]
     assert {len({d.id[:2] for d in part.documents}) for part in (training, held_out)} == {1}
+
+
+def test_general_text_is_added_under_the_labels_of_the_notes() -> None:
+    news = LabelSet("news", {"PER": "NAME", "LOC": "LOCATION", "MISC": "OTHER"})
+    text = Corpus((Document("n", "Ann, Oslo, X", (Span(0, 3, "PER"), Span(5, 9, "LOC"), Span(11, 12, "MISC"))),), news)
+    labels = LabelSet("own", {"PERSON": "NAME", "GPE": "LOCATION"})
+    (added,) = added_to(Corpus((), labels), text)
+    assert added.spans == (Span(0, 3, "PERSON"), Span(5, 9, "GPE"))
+
+
+def test_hospital_notes_of_a_kind_are_all_learned_from_or_all_scored() -> None:
+    training, held_out = notes_of("hospital-de", Path()).rounds(1)[0]
+    assert not {d.id.split("-")[1] for d in training.documents} & {d.id.split("-")[1] for d in held_out.documents}
 
 
 def test_a_case_scores_all_choosers_on_the_notes_held_out() -> None:
