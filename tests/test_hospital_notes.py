@@ -10,7 +10,7 @@ from benchmarks.hospital_notes.__main__ import counted
 from benchmarks.hospital_notes.noise import NOISE, noisy
 from benchmarks.hospital_notes.notes import corpus_of, inside, invented
 from benchmarks.hospital_notes.people import FORMS, Person
-from benchmarks.hospital_notes.templates import FOLDER, LANGUAGES, Mention, filled, templates, world
+from benchmarks.hospital_notes.templates import LANGUAGES, SETS, Mention, filled, templates, world
 from benchmarks.reached import ALL, Tally
 from phistack.ensemble.synthesis.templates import all_text
 from phistack.features.documents import Document, Span
@@ -19,8 +19,8 @@ KINDS = {
     *("discharge", "triage", "nursing", "radiology", "pathology", "operation", "portal", "letter", "consult"),
     "emergency",
 }
-THERE = [language for language in LANGUAGES if (FOLDER / f"{language}.txt").exists()]
-every_language = pytest.mark.parametrize("language", THERE)
+THERE = [(language, hand) for hand in SETS for language in LANGUAGES if (SETS[hand] / f"{language}.txt").exists()]
+every_set = pytest.mark.parametrize(("language", "hand"), THERE)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -30,27 +30,28 @@ def _normalised(text: str) -> set[str]:
     return {" ".join(words) for words in lines if len(words) >= 5}
 
 
-@every_language
-def test_each_kind_has_templates_and_each_template_one_kind(language: str) -> None:
-    assert {template.kind for template in templates(language)} == KINDS
-    texts = Counter(template.text for template in templates(language))
+@every_set
+def test_each_kind_has_templates_and_each_template_one_kind(language: str, hand: str) -> None:
+    assert {template.kind for template in templates(language, hand)} == KINDS
+    texts = Counter(template.text for template in templates(language, hand))
     assert max(texts.values()) == 1
 
 
-@every_language
-def test_every_slot_is_known_and_filled(language: str) -> None:
-    known = {*world(language)["people"], *world(language)["values"], *world(language)["words"], "date", "dob", "age"}
-    for number, template in enumerate(templates(language)):
+@every_set
+def test_every_slot_is_known_and_filled(language: str, hand: str) -> None:
+    table = world(language, hand)
+    known = {*table["people"], *table["values"], *table["words"], "date", "dob", "age"}
+    for number, template in enumerate(templates(language, hand)):
         assert {slot.rstrip("0123456789").lower() for slot in template.slots} <= {name.lower() for name in known}
         for seed in range(5):
-            text, mentions = filled(template, language, random.Random(seed))
+            text, mentions = filled(template, language, random.Random(seed), hand)
             assert not re.search(r"[{}]", text), f"template {number} of {template.kind} leaves a brace"
             assert mentions or template.kind == "triage"
 
 
-@every_language
-def test_spans_are_exact_and_labels_of_the_label_set(language: str) -> None:
-    corpus = corpus_of(invented(language, 200, seed=3), language)
+@every_set
+def test_spans_are_exact_and_labels_of_the_label_set(language: str, hand: str) -> None:
+    corpus = corpus_of(invented(language, 200, seed=3, hand=hand), language)
     assert {span.label for note in corpus.documents for span in note.spans} <= set(corpus.label_set.labels)
     for note in corpus.documents:
         for span in note.spans:
@@ -58,31 +59,34 @@ def test_spans_are_exact_and_labels_of_the_label_set(language: str) -> None:
         assert all(a.end <= b.start for a, b in zip(note.spans, note.spans[1:], strict=False))
 
 
-@every_language
-def test_names_stand_where_they_are_marked(language: str) -> None:
+@every_set
+def test_names_stand_where_they_are_marked(language: str, hand: str) -> None:
     """A name of the patient in any form is made of letters of that name, in whatever case."""
-    for template in templates(language)[:40]:
-        text, mentions = filled(template, language, random.Random(5))
+    for template in templates(language, hand)[:40]:
+        text, mentions = filled(template, language, random.Random(5), hand)
         for mention in mentions:
             written = text[mention.span.start : mention.span.end]
-            assert bool(mention.origin) == (mention.slot in {*world(language)["people"], "user", "email"})
+            assert bool(mention.origin) == (mention.slot in {*world(language, hand)["people"], "user", "email"})
             if mention.slot in ("mrn", "phone", "zip"):
                 assert re.search(r"\d", written)
             if mention.origin and mention.slot not in ("user", "email"):
                 assert not re.search(r"\d", written)
 
 
-@every_language
-def test_no_line_is_one_of_the_templates_for_training(language: str) -> None:
-    ours = _normalised((FOLDER / f"{language}.txt").read_text(encoding="utf-8"))
-    shared = sorted(ours & _normalised(all_text(language)))
+@every_set
+def test_no_line_is_one_of_the_templates_for_training_or_of_another_set(language: str, hand: str) -> None:
+    ours, *others = (
+        _normalised((SETS[one] / f"{language}.txt").read_text(encoding="utf-8"))
+        for one in sorted(SETS, key=lambda one: one != hand)
+        if (language, one) in THERE
+    )
     assert len(ours) > 30
-    assert shared == []
+    assert sorted(ours & _normalised(all_text(language)).union(*others)) == []
 
 
-@every_language
-def test_notes_depend_on_the_seed_alone(language: str) -> None:
-    first, again, other = (invented(language, 20, seed=seed) for seed in (1, 1, 2))
+@every_set
+def test_notes_depend_on_the_seed_alone(language: str, hand: str) -> None:
+    first, again, other = (invented(language, 20, seed=seed, hand=hand) for seed in (1, 1, 2))
     assert first == again
     assert [note.text for note in first] != [note.text for note in other]
 

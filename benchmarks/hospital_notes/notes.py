@@ -37,7 +37,7 @@ class HospitalNote:
 def invented(
     language: str, number: int, *, seed: int = 0, noise: Sequence[str] = (), templates_a_kind: int | None = None,
     hand: str = "second",
-) -> list[HospitalNote]:
+) -> list[HospitalNote]:  # fmt: skip
     """Make notes; the kinds take turns, and each takes its templates in turn.
 
     :param noise: the kinds that take turns, keys of `NOISE`; all in every second note, if empty.

@@ -1,6 +1,6 @@
 """Invented people with names of twenty origins, and how notes write them.
 
-person = draw_person(names(FOLDER), {"english": 5, "korean": 1}, random.Random(0), sex="F")
+person = draw_person(names_of(FOLDER), {"english": 5, "korean": 1}, random.Random(0), sex="F")
 person.written("formal"), domains)            [("Okafor", "last"), (", ", ""), ("Ngozi", "first")]
 """
 
@@ -44,7 +44,7 @@ UNDIVIDED = ("initials", "three", "dotted", "small", "user", "email")
 
 
 @cache
-def names(folder: Path) -> dict[str, Any]:
+def names_of(folder: Path) -> dict[str, Any]:
     """First and last names by origin, and nicknames, of a set of notes."""
     return tomllib.loads((folder / "names.toml").read_text(encoding="utf-8"))
 

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hospital_notes.people import UNDIVIDED, Person, draw_person, names
+from benchmarks.hospital_notes.people import UNDIVIDED, Person, draw_person, names_of
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError
 
@@ -67,7 +67,7 @@ class Mention:
 def world(language: str, hand: str = "second") -> dict[str, Any]:
     """Labels, values, dates, words and names of a language in a set."""
     table: dict[str, Any] = tomllib.loads((SETS[hand] / f"{language}.toml").read_text(encoding="utf-8"))
-    return table | {"names": names(SETS[hand])}
+    return table | {"names": names_of(SETS[hand])}
 
 
 @cache
@@ -87,9 +87,7 @@ def _template(part: str) -> Template:
     return Template(head["kind"], part[head.end() :].strip("\n").replace(r"\f", "\f"), head["sex"] or "", ages)
 
 
-def filled(
-    template: Template, language: str, rng: random.Random, hand: str = "second"
-) -> tuple[str, list[Mention]]:
+def filled(template: Template, language: str, rng: random.Random, hand: str = "second") -> tuple[str, list[Mention]]:
     """A note from a template of a set; its mentions are in the order of the text."""
     writer = _Writer(template, world(language, hand), rng)
     pieces: list[str] = []
