@@ -1,9 +1,10 @@
-"""What a text writes in another way: HTML, quoted-printable (RFC 2045) and percent-encoding (RFC 3986).
+r"""What a text writes in another way: HTML, escapes of JSON, quoted-printable (RFC 2045), percent-encoding (RFC 3986).
 
-    list(tags("<p>Dr. An<b>selm</b>"))              Edit(0, 3, "\\n"), Edit(9, 12, ""), Edit(16, 20, "")
+    list(tags("<p>Dr. An<b>selm</b>"))              Edit(0, 3, "\n"), Edit(9, 12, ""), Edit(16, 20, "")
     list(references("617&ndash;555 &amp; co"))      Edit(3, 10, "–"), Edit(14, 19, "&")
+    list(escapes(r"Jos\u00e9\nMRN 3\/4"))          Edit(3, 9, "é"), Edit(9, 11, "\n"), Edit(16, 18, "/")
     list(QUOTED_PRINTABLE.edits("Jos=C3=A9"))       Edit(3, 9, "é")
-    list(QUOTED_PRINTABLE.edits("Birch=\\nwood"))    Edit(5, 7, ""): the line goes on
+    list(QUOTED_PRINTABLE.edits("Birch=\nwood"))    Edit(5, 7, ""): the line goes on
     list(PERCENT.edits("Ann%20Lee"))                Edit(3, 6, " ")
     list(QUOTED_PRINTABLE.edits("x=20, GCS=15"))    nothing: these are numbers
     list(PERCENT.edits("50%20, Neut%40"))           nothing
@@ -13,6 +14,9 @@ character reference as its character. Only what cannot hide PHI is left out: sta
 with layout attributes only. A link with an address, a comment, a script or a picture with a caption is read as text,
 and `BP <90` or `<ann@example.org>` is no tag. A tag that must be closed counts only in a text with its start tag and
 its end tag.
+
+An escape of a letter, a sign or a line end counts wherever it is, but for `\n`, `\r` and `\t` before a small letter, as
+in `C:\notes`.
 
 Notes are full of `=` and `%` beside numbers, so each encoded byte needs evidence in the text:
 
@@ -35,6 +39,8 @@ from itertools import pairwise
 
 from phistack.features.rewriting import Edit
 
+_ESCAPE = re.compile(r'\\(?:u(0[0-9A-Fa-f]{3}|20[0-9A-Fa-f]{2})|([/"]|[nrt](?![a-z])))')
+_BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _LINES = (
     "address article aside blockquote body br caption center dd div dl dt fieldset figcaption figure footer form h1 h2 "
     "h3 h4 h5 h6 head header hr html legend li main nav ol p pre section table tbody tfoot thead title tr ul"
@@ -105,6 +111,12 @@ def references(text: str) -> Iterator[Edit]:
         character = html.unescape("&" + match["of"])
         if len(character) <= 1:
             yield Edit(*match.span(), character)
+
+
+def escapes(text: str) -> Iterator[Edit]:
+    """The escapes of JSON that mean one character of alphabetic scripts, a sign or a line end."""
+    for match in _ESCAPE.finditer(text):
+        yield Edit(*match.span(), chr(int(match[1], 16)) if match[1] else _BLANKS.get(match[2], match[2]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@
 These steps run in this order. Most notes need none of them; one search finds that out.
 
 1. characters that the text writes as their bytes: `=C3=A9`, `%20` (`features.markup`)
-2. tags and character references of HTML (`features.markup`)
+2. tags and character references of HTML, and escapes of JSON (`features.markup`)
 3. invisible characters are left out: the default-ignorable ones of Unicode (soft hyphens, zero-width and
    bidirectional marks, variation selectors, a byte order mark), control characters that are not white space, and marks
    that are drawn over or around another character. Full-width and mathematical letters, digits of any script, and
@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from phistack.features.documents import Document, Span
 from phistack.features.letters import ByCharacter
-from phistack.features.markup import PERCENT, QUOTED_PRINTABLE, references, tags
+from phistack.features.markup import PERCENT, QUOTED_PRINTABLE, escapes, references, tags
 from phistack.features.rewriting import ACCENTS, ODD_BLANKS, Edit, Rewritten, broken_words, odd_blanks, rewrite
 
 IGNORABLE = (
@@ -64,7 +64,7 @@ _OTHERWISE = re.compile(f"{_SOFT_BREAK}|(?:(?!{_SOFT_BREAK})[{IGNORABLE}])+|{_ON
 _IGNORED = re.compile(f"[{IGNORABLE}]")
 _ACCENTED = re.compile(f"[^{ACCENTS}][{ACCENTS}]+")
 _HYPHEN_AT_END = re.compile(r"-[ \t]*[\r\n]")
-_ODD = re.compile(f"[=%<&\u00ac{ODD_BLANKS}{IGNORABLE}{ACCENTS}]|{_ONE_FOR_ONE}")
+_ODD = re.compile(f"[=%<&\\\\\u00ac{ODD_BLANKS}{IGNORABLE}{ACCENTS}]|{_ONE_FOR_ONE}")
 _PLAIN_ASCII = bytes(code for code in range(128) if not _ODD.match(chr(code)))
 """The characters of ASCII that no step changes, which are nearly all of a note."""
 
@@ -184,6 +184,7 @@ def _steps(html: bool, encoded: bool) -> tuple[_Step, ...]:
         _Step(re.compile("%"), partial(PERCENT.edits, certain=encoded), shared=False),
         _Step(re.compile("<"), partial(tags, certain=html), shared=False),
         _Step(re.compile("&"), references, shared=False),
+        _Step(re.compile(r"\\"), escapes, shared=False),
         _Step(re.compile(f"[{IGNORABLE}]|{_ONE_FOR_ONE}"), _otherwise, shared=True),
         _Step(re.compile(f"[{ACCENTS}]"), _composed, shared=True),
         _Step(re.compile(f"[{ODD_BLANKS}]"), odd_blanks, shared=True),

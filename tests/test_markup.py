@@ -20,6 +20,7 @@ PIECES = st.lists(
         [
             "Ann", " ", "&amp;", "&eacute;", "&lt;", "<b>", "</b>", "<br/>", "<p class='x'>", "<td>", "3 < 5", ZWJ,
             "=20", "=\n", "=C3=A9", "%20", "%C3%A9", "%2C", "-\n", "617", "\v", "\x85", "\u2800", "\u0336", "\u00ad\n",
+            r"\u00e9", r"\n",
         ]
     )
     | st.text(max_size=3),
@@ -43,6 +44,18 @@ def test_tags_and_character_references_are_read_as_what_they_show(written: str, 
     assert plain_text(written) == read
     assert plain_text(written, html=True) == read
     assert plain_view(Document("n", written)).document.text == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"Jos\u00e9 Nu\u00F1ez\u2019s 03\/12\/2019", "José Nuñez’s 03/12/2019"),
+        (r'"Dr.\tBirch\nAnselm\r\n617", \"Ann\"', '"Dr.\tBirch\nAnselm\r\n617", "Ann"'),
+        (r"C:\notes\reports\u8364, \u00, O\N", r"C:\notes\reports\u8364, \u00, O\N"),
+    ],
+)
+def test_escapes_of_json_are_read_as_characters(written: str, read: str) -> None:
+    assert plain_text(written) == read
 
 
 @pytest.mark.parametrize(
