@@ -96,6 +96,8 @@ def test_a_stream_is_unmasked_however_it_is_cut(guardrail: Any, size: int) -> No
     [
         ("FAIL for Zebulon", r"text 1 is held back \(failed: ValueError in"),
         ([{"type": "image_url", "image_url": {"url": "Zebulon"}}], "a picture, sound or file"),
+        ([{"output": {"url": "data:image/png;base64,Zebulon"}}], "a picture, sound or file"),
+        ([[1123, 40]], "it has tokens, which cannot be masked"),
     ],
 )
 def test_what_cannot_be_masked_is_not_sent_and_not_quoted(
@@ -105,6 +107,25 @@ def test_what_cannot_be_masked_is_not_sent_and_not_quoted(
     with pytest.raises(PhistackError, match=message) as raised:
         sent(guardrail, messages=[{"role": "user", "content": content}])
     assert "Zebulon" not in str(raised.value) + caplog.text
+
+
+def test_a_name_comes_back_as_it_is_read_and_without_escapes(guardrail: Any) -> None:
+    sent(guardrail, messages=[{"role": "tool", "content": "Seen by Dr. \uff2du\u00f1oz"}])
+    call = SimpleNamespace(function=SimpleNamespace(arguments='{"to": "[DOCTOR-1]"}'))
+    message = SimpleNamespace(content="[DOCTOR-1]", tool_calls=[call])
+    answer = SimpleNamespace(choices=[SimpleNamespace(message=message)])
+    asyncio.run(guardrail.async_post_call_success_hook({"litellm_call_id": "1"}, None, answer))
+    assert (message.content, call.function.arguments) == ("Muñoz", '{"to": "Muñoz"}')
+
+
+def test_a_second_request_of_the_same_id_waits_until_the_first_is_answered_or_failed(guardrail: Any) -> None:
+    sent(guardrail, **REQUEST)
+    with pytest.raises(PhistackError, match="another with its litellm_call_id is not answered yet"):
+        sent(guardrail, messages=[{"role": "user", "content": "Dr. Carter"}])
+    asyncio.run(guardrail.async_post_call_failure_hook({"litellm_call_id": "1"}, ValueError(), None))
+    with pytest.raises(PhistackError, match="text 1 is held back"):
+        sent(guardrail, prediction={"type": "content", "content": "FAIL"})
+    assert sent(guardrail, prediction={"content": "Dr. Carter"})["prediction"] == {"content": "Dr. [DOCTOR-1]"}
 
 
 def test_what_is_no_conversation_is_not_sent(guardrail: Any) -> None:

@@ -18,10 +18,13 @@ from typing import Any, Unpack
 from phistack.ensemble.adapters.core import Settings, job_of, redact_texts
 from phistack.ensemble.batch.workers.job import Job
 from phistack.features.errors import PhistackError, need
+from phistack.features.plain_view import plain_text
 
-_FIELDS = ("messages", "prompt", "input", "instructions", "system")
+_FIELDS = ("messages", "prompt", "suffix", "input", "instructions", "system", "prediction", "user")
+_HAS_NO_TEXT = "it has a picture, sound or file, which cannot be masked"
 _KEPT = ("role", "type", "id", "tool_call_id", "call_id")
-_NO_TEXT = re.compile("image|audio|video|file|document")
+_NO_TEXT = re.compile("image|audio|video|file|document|screenshot")
+_DATA = re.compile("data:[^,]{0,200};base64,")
 _MASKED_CALLS = re.compile("completion|embedding|responses|anthropic_messages")
 _MOST_TEXTS, _MOST_CALLS = 1000, 10_000
 Names = Mapping[str, str]
@@ -65,8 +68,16 @@ class _Hooks:
         parts = {field: data[field] for field in _FIELDS if field in data}
         texts: list[str] = []
         _each_text(parts, texts.append)
-        masked, names = await asyncio.to_thread(_masked, texts, self._job)
-        self._names[data.setdefault("litellm_call_id", str(uuid.uuid4()))] = names
+        # Clients may choose this id; of two requests with the same, one would get the names of the other.
+        call = data.setdefault("litellm_call_id", str(uuid.uuid4()))
+        if call in self._names:
+            raise PhistackError("the request is not sent: another with its litellm_call_id is not answered yet")
+        self._names[call] = {}
+        try:
+            masked, self._names[call] = await asyncio.to_thread(_masked, texts, self._job)
+        except PhistackError:
+            del self._names[call]
+            raise
         if len(self._names) > _MOST_CALLS:  # as of requests that were never answered
             del self._names[next(iter(self._names))]
         return data | _each_text(parts, lambda text: next(masked))
@@ -77,6 +88,9 @@ class _Hooks:
             for _, holder, name in _texts_of(getattr(choice, "message", choice)):
                 setattr(holder, name, _unmasked(getattr(holder, name), names, name))
         return response
+
+    async def async_post_call_failure_hook(self, request_data: Any, *others: Any, **named: Any) -> None:
+        self._names.pop(request_data.get("litellm_call_id", ""), None)
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: Any
@@ -107,13 +121,16 @@ def _masked(texts: list[str], job: Job) -> tuple[Iterator[str], Names]:
         masked.append(new.text)
         for place, _ in new.places:
             written = new.text[place.start_in_output : place.end_in_output]
-            names.setdefault(written, old[place.span.start : place.span.end])
+            names.setdefault(written, plain_text(old[place.span.start : place.span.end]))
     return iter(masked), names
 
 
 def _unmasked(text: str, names: Names, attribute: str) -> str:
     """A text with names for numbers; the arguments of a tool are JSON."""
-    meant = {new: json.dumps(old)[1:-1] if attribute == "arguments" else old for new, old in names.items()}
+    meant = {
+        new: json.dumps(old, ensure_ascii=False)[1:-1] if attribute == "arguments" else old
+        for new, old in names.items()
+    }
     return re.sub("|".join(map(re.escape, names)), lambda found: meant[found[0]], text) if names else text
 
 
@@ -127,12 +144,16 @@ def _end(text: str, names: Names) -> int:
 def _each_text(value: Any, change: Callable[[str], Any]) -> Any:
     """The same with each text changed; :raises PhistackError: for what is no text, such as a picture."""
     if isinstance(value, str):
+        if _DATA.match(value):
+            raise PhistackError(f"the request is not sent: {_HAS_NO_TEXT}")
         return change(value)
     if isinstance(value, list):
+        if any(isinstance(one, int) for one in value):
+            raise PhistackError("the request is not sent: it has tokens, which cannot be masked; send their text")
         return [_each_text(one, change) for one in value]
     if isinstance(value, dict):
         if _NO_TEXT.search(str(value.get("type"))):
-            raise PhistackError("the request is not sent: it has a picture, sound or file, which cannot be masked")
+            raise PhistackError(f"the request is not sent: {_HAS_NO_TEXT}")
         return {key: one if key in _KEPT else _each_text(one, change) for key, one in value.items()}
     return value
 
