@@ -171,5 +171,7 @@ def test_what_cannot_work_is_refused_at_once_in_a_sentence(tmp_path: Path) -> No
     with pytest.raises(PhistackError, match="column phistack_error already"):
         [*redact_batches([batch], text="note", model=bundle, load=engines.quick)]
     series = pytest.importorskip("pandas").Series
+    with pytest.raises(SettingsError, match="takes a series of pandas or polars"):
+        redact_series(["text"], model=bundle)
     with pytest.raises(SettingsError, match="there are 2 texts and 1 patients"):
         redact_series(series(["a", "b"]), series(["1"]), model=bundle, load=engines.quick)

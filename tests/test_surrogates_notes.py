@@ -202,6 +202,7 @@ def test_the_key_is_read_from_a_file_and_a_bad_one_refused(tmp_path: Path) -> No
     path.touch(mode=0o600)
     path.write_bytes(b"8f3a5c1e9b7d2f4068acbd13579e2460\n")
     assert read_key(path) == b"8f3a5c1e9b7d2f4068acbd13579e2460"
+    assert "8f3a" not in str([read_key(path)]) + str(read_key(path))
     assert key_check(read_key(path)) != key_check(KEY) and len(key_check(KEY)) == 8
     for bad in (b"0123456789abcdef\n", bytes(range(32)), b"a sentence that somebody can guess", b"", b"0" * 5000):
         path.write_bytes(bad)

@@ -43,6 +43,9 @@ def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings
         return polars.DataFrame(dict(zip(names, found, strict=True)), dict.fromkeys(names, polars.String))
     import pandas
 
+    if not isinstance(series, pandas.Series):
+        raise SettingsError("redact_series takes a series of pandas or polars, such as a column of a frame")
+
     def plain(given: Any) -> Any:
         return given.astype(object).where(given.notna(), None)
 

@@ -106,6 +106,15 @@ def written_key(written: bytes, where: str) -> bytes:
     return key
 
 
+class _Key(bytes):
+    """A secret that no log and no notebook shows."""
+
+    def __repr__(self) -> str:
+        return "a secret key"
+
+    __str__ = __repr__
+
+
 def read_key(path: Path) -> bytes:
     """The secret in a file.
 
@@ -121,7 +130,7 @@ def read_key(path: Path) -> bytes:
         raise SettingsError(
             f"others than its owner can read the key file {path} and may know the key already; type: chmod 600 {path}"
         )
-    return written_key(written, str(path))
+    return _Key(written_key(written, str(path)))
 
 
 def key_check(key: bytes) -> str:
