@@ -51,7 +51,11 @@ BAD = [
     ("a.xml", xml("<TAGS/>"), "must have one element TEXT"),
     ("a.xml", xml(f"<TEXT>{SECRET}<b/></TEXT>"), "must have one element TEXT"),
     ("a.xml", xml(f"<TEXT>{SECRET} é</TEXT>").replace("UTF-8", "latin-1"), "declares an encoding other than UTF-8"),
-    ("a.xml", i2b2(f'<NAME start="4" end="12" text="{SECRET}"/>'), "the span 4-12 has a label that is no valid name"),
+    (
+        "a.xml",
+        i2b2(f'<NAME start="4" end="12" text="{SECRET}"/>'),
+        "the span 4-12 has a label that is not a valid name",
+    ),
     ("a.xml", i2b2(f'<NAME start="x" end="12" text="{SECRET}" TYPE="DOCTOR"/>'), "line 1: an offset is missing or"),
     ("a.xml", i2b2('<NAME end="12" TYPE="DOCTOR"/>'), "an offset is missing or is not a whole number"),
     (
@@ -87,7 +91,7 @@ BAD = [
     ("a.jsonl", jsonl(spans=[{**SPAN, "start": False}]), "must be whole numbers"),
     ("a.jsonl", jsonl(spans=[{**SPAN, "end": 99}]), "document 1: the span 0-99 ends beyond the text, which has 8"),
     ("a.jsonl", jsonl(spans=[{**SPAN, "start": -1}]), "the span -1-4 is empty or reversed"),
-    ("a.jsonl", jsonl(spans=[{**SPAN, "label": ""}]), "a label that is no valid name"),
+    ("a.jsonl", jsonl(spans=[{**SPAN, "label": ""}]), "a label that is not a valid name"),
     ("a.jsonl", jsonl() + "\n" + jsonl(), "1 document ids occur more than once, the first is 1"),
     ("a.jsonl", "\n \n", "holds no notes; give a corpus"),
     ("a.conll", f"{SECRET}\n", "a.conll, line 1, is not a word with its BIO tag"),

@@ -171,7 +171,7 @@ def test_nothing_is_ever_overwritten(format: str, tmp_path: Path) -> None:
 
 def test_labels_that_are_no_names_and_an_empty_corpus_are_refused(tmp_path: Path) -> None:
     odd = Corpus((Document("1", "x", (Span(0, 1, "A B"),)),), LABELS.extended({"A B": "OTHER"}))
-    with pytest.raises(CorpusError, match="document 1 has labels that are no valid names"):
+    with pytest.raises(CorpusError, match="document 1 has labels that are not valid names"):
         write_corpus(odd, tmp_path / "out", format="brat")
     with pytest.raises(CorpusError, match="nothing to write"):
         write_corpus(Corpus((), LABELS), tmp_path / "out", format="brat")

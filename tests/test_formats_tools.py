@@ -185,8 +185,8 @@ BAD: list[tuple[str, object, str]] = [
     ("a.jsonl", {"id": 1, "text": SECRET, "label": [[0, 99, "DATE"]]}, "0-99 ends beyond the text, which has 8"),
     ("a.jsonl", {"id": 1, "text": SECRET, "label": [[0, "4", "DATE"]]}, "must be whole numbers"),
     ("a.jsonl", {"id": 1, "text": SECRET, "label": [[0, 4]]}, "line 1: a span is neither [start, end, label] nor an"),
-    ("a.jsonl", {"id": 1, "text": SECRET, "label": [], "entities": SECRET}, "entities is no list of spans; correct"),
-    ("a.json", {"id": 1, "data": {"text": SECRET}}, "a.json is no list of tasks; export the project from Label"),
+    ("a.jsonl", {"id": 1, "text": SECRET, "label": [], "entities": SECRET}, "entities is not a list of spans; correct"),
+    ("a.json", {"id": 1, "data": {"text": SECRET}}, "a.json is not a list of tasks; export the project from Label"),
     ("a.json", [{"id": 1, "text": SECRET}], "a.json, task 1 has no data; export the project as JSON"),
     ("a.json", [SECRET], "task 1 has no data"),
     ("a.json", [{"id": 1, "data": {"note": SECRET}}], "task 1: text is missing or is not a string"),
@@ -205,7 +205,7 @@ BAD: list[tuple[str, object, str]] = [
     ("a.xmi", xmi(phi(2, 1, 4)), "offsets that do not fit its text"),
     ("a.xmi", xmi(phi(2, 4, 4)), "the span 3-3 is empty or reversed"),
     ("a.xmi", xmi(phi(2, "", 4)), "damaged CAS (ValueError)"),
-    ("a.xmi", xmi(phi(2, 2, 4, 'kind="Dr. X"')), "the span 1-3 has a label that is no valid name"),
+    ("a.xmi", xmi(phi(2, 2, 4, 'kind="Dr. X"')), "the span 1-3 has a label that is not a valid name"),
 ]
 
 

@@ -92,7 +92,7 @@ BAD = {
     "bomb": (DOCUMENT.replace("<Clin", f"{BOMB}<Clin", 1), "has a document type declaration, which is refused"),
     "cut": (DOCUMENT[:900], "the document is not well-formed XML at line"),
     "other": ("<Hill/>", "does not have the root element"),
-    "picture": (DOCUMENT.replace("<component><str", f"{BODY}<component><str"), "the body of the document is no text"),
+    "picture": (DOCUMENT.replace("<component><str", f"{BODY}<component><str"), "the body of the document is not text"),
 }
 
 

@@ -126,8 +126,8 @@ BAD = {
     "base64": (note(data="U2V*"), "not valid FHIR R4B at DocumentReference.content.attachment.data"),
     "latin": (note(data=base64.b64encode("Señor".encode("cp1252")).decode()), "an attachment is not utf-8 at byte 2"),
     "pdf": (note(kind="application/pdf"), "an attachment is not a PDF, or is damaged"),
-    "image": (note(kind="image/png"), "an attachment is image/png, of which no text can be had"),
-    "odd": (note(kind="Ann Hill"), "an attachment is of an unknown type, of which"),
+    "image": (note(kind="image/png"), "an attachment is image/png, whose text cannot be read"),
+    "odd": (note(kind="Ann Hill"), "an attachment is of an unknown type, whose"),
     "more": (note(kind="text/plain; charset=utf-8; name=Hill.txt"), "has more than a charset"),
     "rot13": (note(kind="text/plain; charset=rot13"), "an attachment is in an unknown encoding"),
     "address": (note(data=None, url="http://x/Hill"), "an attachment is given by its address only"),
@@ -138,8 +138,8 @@ BAD = {
     "twice": ('{"resourceType": "Patient", "id": "1", "id": "Hill"}', "an object with one name twice"),
     "array": ("[]", "not a resource of a type"),
     "type": ({"resourceType": "HumanName", "family": "Hill"}, "not a resource of a type"),
-    "unclosed": (nested(DIV.format("<p>Hill")), "a narrative is no well-formed div"),
-    "bomb": (nested('<!DOCTYPE div [<!ENTITY a "Hill">]>' + DIV.format("&a;")), "a narrative is no well-formed div"),
+    "unclosed": (nested(DIV.format("<p>Hill")), "a narrative is not a well-formed div"),
+    "bomb": (nested('<!DOCTYPE div [<!ENTITY a "Hill">]>' + DIV.format("&a;")), "a narrative is not a well-formed div"),
     "crossing": (nested(DIV.format("<p>Patient Ann</p><p>Hill.</p><p>Dr. Ames</p>")), "the format of the output"),
 }
 

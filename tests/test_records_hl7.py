@@ -86,7 +86,7 @@ def test_line_ends_and_other_separators_stay(tmp_path: Path, end: str) -> None:
 
 BAD = {
     "separators": (message(r"MSH|^^\&|LAB|||||||17|P|2.5", PID), "not begin with MSH and five different separators"),
-    "wrong": (message(HEAD, PID.replace("|", ";")), "is no segment: its name or its separator is wrong"),
+    "wrong": (message(HEAD, PID.replace("|", ";")), "is not a segment: its name or its separator is wrong"),
     "cut": (HEAD[:30] + "\r", "a message of no version of HL7"),
     "version": (message(HEAD.replace("|2.5", "|Hill"), PID), "a message of no version of HL7"),
     "text": ("Patient Ann Hill\r", "not begin with MSH"),

@@ -137,7 +137,7 @@ def test_what_does_not_belong_together_is_one_sentence(run: RunSettings, tmp_pat
         assert "Ames" not in str(caught.value) and "\n" not in str(caught.value)
 
     refused("cannot be opened with this key", key=KEY)
-    refused("is no vault", path=tmp_path / "in.jsonl")
+    refused("is not a vault", path=tmp_path / "in.jsonl")
     refused("other is of another run than the output", path=other.vault)
     refused("cannot be used: No such file", path=tmp_path / "none")
     refused("has no note 999-1", "999-1", error=CorpusError)

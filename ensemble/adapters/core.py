@@ -5,7 +5,7 @@
     found.error          None, or a code and the reason without a word of the text; then there is no text
     found.places         (Replacement(Span(12, 16, "DOCTOR"), 12, 20, "tag"), 0.99): what was replaced, and how likely
 
-No text stops the others: what is no text, takes too long or makes a submodel fail has an error. The engine that was
+No text stops the others: what is not text, takes too long or makes a submodel fail has an error. The engine that was
 last used stays loaded. Texts of a patient that follow each other share what is known of the patient.
 """
 

@@ -28,7 +28,7 @@ _DATA = re.compile("data:[^,]{0,200};base64,")
 _MASKED_CALLS = re.compile("completion|embedding|responses|anthropic_messages")
 _MOST_TEXTS, _MOST_CALLS = 1000, 10_000
 Names = Mapping[str, str]
-"""What was written -> what it stands for."""
+"""What was written -> what it means."""
 
 
 def litellm_guardrail(**settings: Unpack[Settings]) -> type[Any]:
@@ -142,7 +142,7 @@ def _end(text: str, names: Names) -> int:
 
 
 def _each_text(value: Any, change: Callable[[str], Any]) -> Any:
-    """The same with each text changed; :raises PhistackError: for what is no text, such as a picture."""
+    """The same with each text changed; :raises PhistackError: for what is not text, such as a picture."""
     if isinstance(value, str):
         if _DATA.match(value):
             raise PhistackError(f"the request is not sent: {_HAS_NO_TEXT}")

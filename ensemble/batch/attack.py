@@ -4,7 +4,7 @@
     found.places[0]              LookAlike("17", 120, 131, "DOCTOR", 0.93, ("regex", "crf"), "Hill")
     found.shifts                 Counter({728: 40, 104: 3}): for 3 patients 104 shifts of their dates are possible
 
-Surrogates hide what was missed if nobody can tell the two apart. The attacker learns from the surrogates of half
+Surrogates hide what was missed if no one can tell the two apart. The attacker learns from the surrogates of half
 the patients how identifiers look here, and searches the notes of the other half; then the other way round, so that
 every note is attacked. Where the run replaced something is known from its reports; an attacker reads it off the text.
 What his models find elsewhere was probably missed.
@@ -111,8 +111,8 @@ class Attack:
 
     :param notes: that were attacked; `patients`: whose they are.
     :param surrogates: what an attacker can mistake for an identifier; `marked`: of these, what his model marks.
-    :param tags: replaced by what nobody mistakes for an identifier.
-    :param shifts: how many shifts, in days, are possible for a patient's dates by what stands beside them -> patients.
+    :param tags: replaced by what no one mistakes for an identifier.
+    :param shifts: how many shifts, in days, are possible for a patient's dates by what is beside them -> patients.
     :param places: the look-alikes, the surest first.
     :param passed_over: language -> notes in it that are too few to attack.
     """

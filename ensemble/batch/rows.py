@@ -32,7 +32,7 @@ from phistack.features.formats.database_table import DATABASE
 from phistack.features.formats.fields import FieldTable
 from phistack.features.formats.format import NoteFile, Reading, Record, Table, sha256
 from phistack.features.formats.found import NOTE, Found, NoteTable
-from phistack.features.formats.recognise import FORMATS, RECORDS, format_named, format_told_by, recognise
+from phistack.features.formats.recognise import FORMATS, RECORDS, format_by_ending, format_named, recognise
 from phistack.features.formats.records import id_in, patient_in
 from phistack.features.labels import LabelSet
 
@@ -96,7 +96,7 @@ class Row:
     :param place: where it is: `line 17`, or the path of a file within its folder.
     :param raw: the record, if it can be read; workers need none.
     :param digest: SHA-256 of what was read, 32 bytes.
-    :param parts: the texts of the note, in order; none if the row is no note or cannot be read.
+    :param parts: the texts of the note, in order; none if the row is not a note or cannot be read.
     :param kept: column and value of what passes as it is.
     :param problem: why the row cannot be read, without text; empty if it can.
     """
@@ -287,7 +287,7 @@ def open_format(path: Path, target: Path, settings: FormatSettings, name: str = 
 
 
 def laid_out(source: Path, layout: str, settings: FormatSettings) -> FormatSettings:
-    """The settings with the columns of a table of a known layout; :raises CorpusError: if the input is no table."""
+    """The settings with the columns of a table of a known layout; :raises CorpusError: if the input is not a table."""
     opened = open_format(source, source, settings)
     if opened.name not in TABLES:
         raise CorpusError(f"{source} is {opened.name} and no table; {layout} names columns of {', '.join(TABLES)}")
@@ -299,7 +299,7 @@ def refuse_other_ending(form: InputFormat, target: Path) -> None:
 
     :raises SettingsError: with the format that it would have.
     """
-    named = format_told_by(target)
+    named = format_by_ending(target)
     if form.found.format.written and not form.found.is_folder and form.found.format.is_of(target):
         raise SettingsError(f"{target} would be written as {form.written}; give it the ending .txt")
     if named in TABLES and named != form.name and not form.found.format.is_of(target):

@@ -83,7 +83,7 @@ class Vault:
         raise SettingsError(f"{path} is already there; give --vault another name")
 
     def run_of(self, path: Path, log_end: str | None = None) -> str:
-        """The run of a vault; :raises SettingsError: if the audit log of that run ends otherwise, or it is no vault."""
+        """The run of a vault; :raises SettingsError: if it is not a vault, or is of another run."""
         head = self.opened(path, 0, next(self.tokens(path), b""))
         if log_end not in (None, head["log"]):
             raise SettingsError(
@@ -106,7 +106,7 @@ class Vault:
         try:
             facts: dict[str, Any] = json.loads(self._fernet.decrypt(token.strip()))
         except InvalidToken:
-            what = "is damaged" if number else "cannot be opened with this key, or is no vault"
+            what = "is damaged" if number else "cannot be opened with this key, or is not a vault"
             raise SettingsError(
                 f"the vault {path} {what}; give the vault and the key with which the run wrote it"
             ) from None

@@ -44,7 +44,7 @@ def synthesize(
     from phistack.ensemble.synthesis import carry, synthesize
     from phistack.features.formats import read_corpus
     from phistack.features.formats.corpora import write_corpus
-    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.formats.recognise import format_by_ending
 
     if carriers and language != "en":
         raise SettingsError("only English notes can carry synthetic identifiers: use --carriers with --language en")
@@ -54,7 +54,7 @@ def synthesize(
             carrying = carry(read_corpus(carriers, accept_unknown_labels=True).documents, seed=seed)
             corpus = replace(corpus, documents=corpus.documents + carrying.documents)
         usual = "i2b2" if corpus.label_set.name == "i2b2-2014" else "brat"
-        write_corpus(corpus, out, format=to or format_told_by(out) or usual)
+        write_corpus(corpus, out, format=to or format_by_ending(out) or usual)
     say_where(corpus.documents, out)
 
 
@@ -68,9 +68,9 @@ def convert(
 ) -> None:
     """Convert a corpus to another format, and its labels to those of another set."""
     from phistack.features.formats.corpora import input_path, write_corpus
-    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.formats.recognise import format_by_ending
 
-    format = to or format_told_by(out)
+    format = to or format_by_ending(out)
     if not format:
         raise SettingsError(f"the name {out} does not show a format; give one with --to, for example --to jsonl")
     corpus = corpora.read(input_path(source))
@@ -143,14 +143,14 @@ def pseudonymise(
     from phistack.ensemble.tasks.pseudonyms import REVIEWED, STILL_THERE, pseudonymise, renumbered, to_review
     from phistack.features.files import sheet
     from phistack.features.formats.corpora import input_path, write_corpus
-    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.formats.recognise import format_by_ending
     from phistack.features.writing import new_file, refuse_taken
 
     refuse_taken(*(path for path in (out, review) if path and str(path) != "-"))
     chosen = policy_from(policy, strategy or (), substitute or (), present_year=present_year)
     key = key_or_seed(key_file, seed)
     notes = corpora.read(input_path(corpus), language=language)
-    format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(corpus))
+    format = to or format_by_ending(out) or corpora.reading.reader.format_of(input_path(corpus))
     if new_ids:
         notes = renumbered(notes, usable_key(key))
     made = pseudonymise(notes, chosen, key, language=language)
@@ -192,7 +192,7 @@ def fill(
     from phistack.ensemble.tasks.filling import fill, unfilled_sheet
     from phistack.ensemble.tasks.placeholders import Style
     from phistack.features.formats.corpora import input_path, write_corpus
-    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.formats.recognise import format_by_ending
     from phistack.features.writing import new_file, refuse_taken
 
     refuse_taken(*(path for path in (out, unfilled) if path and str(path) != "-"))
@@ -200,7 +200,7 @@ def fill(
     source = corpora.read(input_path(notes), language=language)
     told = corpora.read(like, language=language) if like else None
     made = fill(source, chosen, language=language, like=told, sure=sure, copies=copies, seed=seed)
-    format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(notes))
+    format = to or format_by_ending(out) or corpora.reading.reader.format_of(input_path(notes))
     if format == "text":
         format = "jsonl" if str(out) == "-" else "brat"
     with new_file(unfilled) if unfilled else nullcontext() as sheet:

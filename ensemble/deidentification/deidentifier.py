@@ -49,7 +49,7 @@ class Note:
 
     :param counted: where numbers without a key are counted.
     :param chain: which surrogates come next, where those of names change.
-    :param heading: what the text stands under, such as the name of its column.
+    :param heading: the heading of the text, such as the name of its column.
     """
 
     document: Document
@@ -238,7 +238,7 @@ class Deidentifier:
         :param document: the note; its own spans are not used.
         :param spans: the PHI; they may overlap.
         :param memory: what is known of the patient; only numbers without a key are added to it.
-        :param heading: what the text stands under, such as the name of its column.
+        :param heading: the heading of the text, such as the name of its column.
         :raises CorpusError: if a span ends beyond the text.
         """
         document = document.with_spans(spans)

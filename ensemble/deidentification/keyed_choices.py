@@ -154,7 +154,7 @@ class Chain:
         self._states: defaultdict[str, int] = defaultdict(int)
 
     def next(self, identity: str) -> KeyedChoices:
-        """The choices for the next mention of somebody."""
+        """The choices for the next mention of a person."""
         at = ("name chain", self._note, identity, self._mentions[identity])
         if self._mentions[identity] and self._choices.number(100, *at) < self._changes:
             self._states[identity] += 1 + self._choices.number(STATES - 1, *at, "to")

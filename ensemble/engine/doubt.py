@@ -4,7 +4,7 @@
     safe.doubtful("Seen by Hunt at 9 Elm. BP 120/80, denies pain.")    [(8, 12), (16, 21)]: `Hunt` and `9 Elm`
 
 A note is read in stretches without white space. A stretch is safe if each of its parts is: a word of the language that
-is no name in its place, a number with a unit or after what it measures, or what `safe.toml` has. A word with a
+is not a name in its place, a number with a unit or after what it measures, or what `safe.toml` has. A word with a
 capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt.
 
 The words are in `safe/LANGUAGE.txt`, without those that are also names; `benchmarks/safe_words.py` makes them.
@@ -44,9 +44,9 @@ _LONGEST_HEADING = 40
 
 @dataclass(frozen=True)
 class SafeText:
-    """What identifies nobody, in some languages.
+    """What identifies no one, in some languages.
 
-    :param words: in small letters, that are no names.
+    :param words: in small letters, that are not names.
     :param clinical: words and abbreviations, in small letters, that are safe with a capital anywhere.
     :param forms: matches a whole stretch that is safe, such as `120/80mmHg` or `pT2N0`.
     :param units: what makes the number before it safe.
@@ -64,7 +64,7 @@ class SafeText:
     def of(cls, languages: Sequence[str], own: Iterable[str] = ()) -> SafeText:
         """What is safe in any of some languages.
 
-        :param own: further words, in small letters, that are no names.
+        :param own: further words, in small letters, that are not names.
         """
         known = tuple(language for language in languages if word_list(language))
         words = frozenset().union(own, *map(word_list, known))
@@ -147,7 +147,7 @@ class _Place:
 
 @cache
 def word_list(language: str) -> frozenset[str]:
-    """The words of a language, in small letters, that are no names; none for a language without a list."""
+    """The words of a language, in small letters, that are not names; none for a language without a list."""
     file = resources.files(_PACKAGE) / "safe" / f"{language}.txt"
     return frozenset(file.read_text(encoding="utf-8").split() if file.is_file() else ())
 

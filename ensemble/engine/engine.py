@@ -158,7 +158,7 @@ class Engine:
 
     @property
     def safe_text(self) -> SafeText:
-        """What identifies nobody, as far as is known."""
+        """What identifies no one, as far as is known."""
         from phistack.ensemble.engine.doubt import SafeText
 
         words = self.stacker.counts.never_names() if self.stacker.counts else ()

@@ -70,6 +70,6 @@ class EngineOptions:
 
     @property
     def recorded(self) -> Mapping[str, Any]:
-        """Those that decide the output and are no files, JSON-ready."""
+        """Those that decide the output and are not files, JSON-ready."""
         beside = {"beside": self.beside.digest} if self.beside else {}
         return {"cascade": self.cascade, "recall": self.recall, "other languages": self.other_languages, **beside}

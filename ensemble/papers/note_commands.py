@@ -138,12 +138,12 @@ def egofy(
 
     from phistack.ensemble.papers.egofication import Subject, egofied
     from phistack.features.formats.corpora import input_path, write_corpus
-    from phistack.features.formats.recognise import format_told_by
+    from phistack.features.formats.recognise import format_by_ending
 
     whose = Subject(subject, gender)
     corpus = corpora.read(input_path(source))
     rewritten = replace(corpus, documents=tuple(egofied(document, whose, language) for document in corpus.documents))
-    format = to or format_told_by(out) or corpora.reading.reader.format_of(input_path(source))
+    format = to or format_by_ending(out) or corpora.reading.reader.format_of(input_path(source))
     write_corpus(rewritten, out, format=format)
     say_where(rewritten.documents, out)
 

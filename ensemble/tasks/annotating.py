@@ -20,7 +20,7 @@ from phistack.features.errors import CorpusError
 from phistack.features.formats import USUAL_READER, Reader
 from phistack.features.formats.corpora import STANDARD, input_path, write_documents
 from phistack.features.formats.found import Found
-from phistack.features.formats.recognise import format_told_by
+from phistack.features.formats.recognise import format_by_ending
 from phistack.features.shown import shown_id
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Source:
         """
         known, of_text = self.notes.format, "jsonl" if out == STANDARD else "brat"
         found = (known.written or known).name
-        return format or format_told_by(out) or (of_text if found == "text" else found)
+        return format or format_by_ending(out) or (of_text if found == "text" else found)
 
     def read(self, engine: Engine, held_back: dict[str, str], *, traced: bool = False) -> Generator[Reading]:
         """The engine's reading of each note that it can read.

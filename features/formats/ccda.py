@@ -63,7 +63,7 @@ class CcdaTable(FieldTable):
         pair, of_text = f"{above}/{tag}", (path, f"{above}/{tag}", tag)
         if pair in self.declared["notes"]:
             if element.get("representation") == "B64" or element.find(f"{_HL7}reference") is not None:
-                raise ValueError("the body of the document is no text")
+                raise ValueError("the body of the document is not text")
             narrative = Narrative(element)
             yield Field((path, pair), narrative.text, narrative.put, partial(_empty, element))
             return

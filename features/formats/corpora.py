@@ -155,7 +155,7 @@ def _checked(documents: Iterable[Document]) -> Iterator[Document]:
     for document in documents:
         if not all(is_label(span.label) for span in document.spans):
             raise CorpusError(
-                f"document {shown_id(document.id)} has labels that are no valid names; a label starts with a letter "
+                f"document {shown_id(document.id)} has labels that are not valid names; a label starts with a letter "
                 "and has no spaces"
             )
         yield document

@@ -92,7 +92,7 @@ class CsvTable(LineTable):
         return text[: len(text) - len(plain)], header
 
     def parsed(self, text: str) -> Parsed:
-        """The fields of a record by name; a blank line is no row."""
+        """The fields of a record by name; a blank line is not a row."""
         if not text.strip("\r\n"):
             return None, {}, (text, Fields([], [], ""))
         fields = parsed(text, self._delimiter)

@@ -38,7 +38,7 @@ class DoccanoTable(JsonTable):
             return values, texts, raw
         lists = [values[name] for name in _NAMES if name in values] if self.file.how.annotated else []
         if not all(isinstance(spans, list) for spans in lists):
-            raise ValueError(f"{' or '.join(_NAMES)} is no list of spans")
+            raise ValueError(f"{' or '.join(_NAMES)} is not a list of spans")
         kept = {name: value for name, value in values.items() if name not in _NAMES and value != []}
         return {**kept, SPANS: [_span(written) for spans in lists for written in spans]}, texts, raw
 

@@ -87,7 +87,7 @@ Piece = tuple[str, etree._Element]
 
 
 def read(file: NoteFile) -> Notes:
-    """The note of a file; :raises CorpusError: if it is no Word document, is damaged or too large."""
+    """The note of a file; :raises CorpusError: if it is not a Word document, is damaged or too large."""
     yield Document(file.id, _text(_pieces(_copied(file.content(), file))), (), file.patient)
 
 
@@ -246,7 +246,7 @@ def _boxes(element: etree._Element) -> Iterator[etree._Element]:
 
 
 def _rename_styles(parts: dict[str, etree._Element]) -> None:
-    """Give all styles new ids, and those that are not Word's own new names, as they may name somebody."""
+    """Give all styles new ids, and those that are not Word's own new names, as they may name a person."""
     styles = [style for part in parts.values() for style in part.iter(f"{_W}style")]
     ids = {style.get(f"{_W}styleId", ""): f"s{number}" for number, style in enumerate(styles, 1)}
     for style in styles:

@@ -146,7 +146,7 @@ class FhirTable(FieldTable):
                     inner = branch.get("resourceType")
                     yield from self._walk(branch, inner or _held(kind, branch), inner or f"{path}.{key}")
             elif branches or (isinstance(value, list) and kind in _FORMS):
-                # A day in a list has no place for what is no day.
+                # A day in a list has no place for what is not a day.
                 yield Field((*names, OTHER) if branches else (OTHER,), None, _unused, partial(_drop, tree, key))
             else:
                 is_list, keeps = isinstance(value, list), self.rules[self.rule((*names, kind))] == KEEP
@@ -167,7 +167,7 @@ def _held(kind: str, branch: dict[str, Any]) -> str:
 
 
 def _leaf(tree: dict[str, Any], element: str, names: tuple[str, ...], holder: Any, at: Any) -> Field:
-    """A value of an element; :raises ValueError: if it holds a text that cannot be had."""
+    """A value of an element; :raises ValueError: if it holds a text that cannot be read."""
     value, kind = holder[at], names[-1]
     text, spelled = _texts(tree, element, kind, value)
 
@@ -243,13 +243,13 @@ def _attachment(tree: dict[str, Any], data: str) -> tuple[str, Callable[[str], s
 
 
 def _charset(given: Any) -> str:
-    """The encoding of an attachment; :raises ValueError: if its type has no text that can be had."""
+    """The encoding of an attachment; :raises ValueError: if its text cannot be read."""
     media = str(given or "").partition(";")[0].strip().lower()
     if media not in _TABLE["texts"]:
         shown = media if mimetypes.guess_extension(media) else "of an unknown type"
-        raise ValueError(f"an attachment is {shown}, of which no text can be had")
+        raise ValueError(f"an attachment is {shown}, whose text cannot be read")
     if not _CODE.fullmatch(given):
-        raise ValueError("the type of an attachment has more than a charset, which may name somebody; remove it")
+        raise ValueError("the type of an attachment has more than a charset, which may name a person; remove it")
     named = _CHARSET.search(given)
     return named[1] if named else "utf-8"
 
@@ -259,7 +259,7 @@ def _div(text: str) -> etree._Element:
     try:
         return parsed("{http://www.w3.org/1999/xhtml}div", "a narrative", _ENTITY.sub(lambda m: unescape(m[0]), text))
     except CorpusError:
-        raise ValueError("a narrative is no well-formed div of XHTML") from None
+        raise ValueError("a narrative is not a well-formed div of XHTML") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -153,7 +153,7 @@ class FieldTable(Table):
             return Record(place, digest=digest, problem=str(error))
         except MissingResourceError:
             raise
-        except Exception as error:  # A record that nobody foresaw must not stop the others.
+        except Exception as error:  # A record that no one foresaw must not stop the others.
             return Record(place, digest=digest, problem=f"{type(error).__name__} in {place_of(error)}")
         kept = {FILE_NAMES: os.path.splitext(name)[0]} if self.found.is_folder else {}
         return Record(place, {"id": id or place, "group": patient}, {**texts, **kept}, (name, text), digest)

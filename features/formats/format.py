@@ -41,7 +41,7 @@ class Reading:
     """How files are read, and what was noted on the way.
 
     :param encoding: of formats that need not be UTF-8.
-    :param longest: bytes of a line, or of a file that is read whole; what is longer is no note.
+    :param longest: bytes of a line, or of a file that is read whole; what is longer is not a note.
     :param annotated: whether spans are wanted; otherwise nothing of them is read.
     :param is_run: whether a batch run reads them: ids count from the given folder on, reasons do not name the file,
         and no link is followed out of the folder.
@@ -122,7 +122,9 @@ class NoteFile:
                 yield decoded(rest[:cut], self.name, at=at)
                 at, rest = at + cut, rest[cut:]
                 if len(rest) > self.how.longest:
-                    raise CorpusError(f"{self.name} has no quotation mark in {self.how.longest:,} bytes; it is no JSON")
+                    raise CorpusError(
+                        f"{self.name} has no quotation mark in {self.how.longest:,} bytes; it is not JSON"
+                    )
         yield decoded(rest, self.name, at=at)
 
     def text_lines(self) -> Iterator[str]:
@@ -149,7 +151,7 @@ class Record:
     """A row of a table.
 
     :param place: where it is: `line 17` or `row 17`.
-    :param values: column -> value, of a type that the format has; None for what is no row.
+    :param values: column -> value, of a type that the format has; None for what is not a row.
     :param texts: column -> the value as text: a string, or a number or date as it is written; without empty values.
     :param raw: what the table needs to write the row again.
     :param digest: SHA-256 of what was read.
@@ -192,7 +194,7 @@ class Table(ABC):
 
     @abstractmethod
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
-        """Each row, in order, with the values of these columns, or of all; what is between rows is no row.
+        """Each row, in order, with the values of these columns, or of all; what is between rows is not a row.
 
         :raises CorpusError: if the file cannot be read.
         """
@@ -277,7 +279,7 @@ class Format:
     :param single_file: whether all notes are written to one file rather than to a folder with files of each note.
     :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.
     :param table: reads and writes rows, if the format has columns.
-    :param beside: the names of files beside the notes that are no notes.
+    :param beside: the names of files beside the notes that are not notes.
     :param written: the format in which notes of one that is only read are written.
     :param rewritten: the file with other text in its layout, from its present text and the edits, where that is asked
         for in the place of `written`.

@@ -231,7 +231,7 @@ class NoteTable(Table):
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
         files = (file for chunk in chunks for file in taken_apart(chunk))
         if self.found.format.single_file:
-            # With scores, as nobody has judged the new texts.
+            # With scores, as no one has judged the new texts.
             kept = (json.loads(note) for _, note in files)
             notes = (Document(id, text, (), group, scores={}) for id, text, group in kept)
             super().assemble((content for _, content in self._rendered(notes)), target)

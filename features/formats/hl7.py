@@ -136,7 +136,7 @@ class Hl7Table(FieldTable):
         for line in filter(None, _END.split(text)):
             name, *fields = line.split(signs[0])
             if not re.fullmatch("[A-Z][A-Z0-9]{2}", name):
-                raise ValueError("a line of the message is no segment: its name or its separator is wrong")
+                raise ValueError("a line of the message is not a segment: its name or its separator is wrong")
             segment: list[Any] = [name]
             if name == "MSH":
                 segment += [[[[sign]]] for sign in (signs[0], fields.pop(0))]

@@ -122,7 +122,7 @@ def _reduced(root: etree._Element, layers: set[str]) -> bytes:
 
 
 def _label(layer: str, annotation: Any) -> str:
-    """The label of an annotation; one that nobody has given a label has the name of its layer."""
+    """The label of an annotation; one that no one has given a label has the name of its layer."""
     feature, begin = _LAYERS[layer]
     value = annotation[feature] or ""
     if not begin:

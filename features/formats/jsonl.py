@@ -54,7 +54,7 @@ class JsonTable(LineTable):
         return (self.record(f"line {number}", line) for number, line in enumerate(self.file.lines(), 1))
 
     def parsed(self, text: str) -> Parsed:
-        """The object of a line; a blank line is no row."""
+        """The object of a line; a blank line is not a row."""
         if not text.removeprefix("\ufeff").strip(" \t\r\n"):
             return None, {}, (text, {}, "")
         try:

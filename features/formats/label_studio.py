@@ -5,7 +5,7 @@ r"""JSON of Label Studio: a list of tasks, each a note with the annotations of p
         "value": {"start": 4, "end": 8, "text": "Ames", "labels": ["DOCTOR"]}}]}]}]
 
 Spans that an engine suggests are written as `predictions`, with a `score` each, so that Label Studio shows them as
-pre-annotations of a task that nobody has done. Of several annotations the ground truth is read, or else the last; the
+pre-annotations of a task that no one has done. Of several annotations the ground truth is read, or else the last; the
 predictions are read if there is no annotation. The labelling interface must be `<Labels name="label" toName="text">`
 on `<Text name="text" value="$text"/>`.
 
@@ -53,7 +53,7 @@ def _tasks(file: NoteFile) -> Iterator[Any]:
         left += piece
         if not is_begun and (left := left.removeprefix("\ufeff").lstrip()):
             if not left.startswith("["):
-                raise CorpusError(f"{file.name} is no list of tasks; export the project from Label Studio as JSON")
+                raise CorpusError(f"{file.name} is not a list of tasks; export the project from Label Studio as JSON")
             left, is_begun = left[1:], True
         at = _after_blanks(left, 0)
         while at < len(left) and left[at] != "]":

@@ -32,7 +32,7 @@ def text_of(content: bytes, name: str) -> str:
 
     :param name: for messages.
     :raises MissingResourceError: if pypdfium2 is not installed.
-    :raises CorpusError: if it is no PDF, is damaged or encrypted, has a page that is a picture, or no text, or takes
+    :raises CorpusError: if it is not a PDF, is damaged or encrypted, has a page that is a picture, or no text, or takes
         two minutes or a GiB of memory.
     """
     need("pypdfium2", "documents", "The format pdf")

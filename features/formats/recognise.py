@@ -91,7 +91,7 @@ def format_to_write(name: str) -> Format:
     return known
 
 
-def format_told_by(path: Path) -> str:
+def format_by_ending(path: Path) -> str:
     """The name of the format by the ending of a file to write, such as `out.csv.gz`; empty if there is none."""
     return next((format.name for format in FORMATS.values() if format.single_file and format.is_of(path)), "")
 
@@ -224,7 +224,7 @@ _SEVERAL = re.compile(r"[;|\r\n]+")
 def rows_of(path: Path) -> closing[Generator[tuple[str, Cells]]]:
     """The place and the values of each row.
 
-    :raises CorpusError, ValueError: while the rows are read, if the file is no table, saying why.
+    :raises CorpusError, ValueError: while the rows are read, if the file is not a table, saying why.
     """
     return closing(_rows(path))
 

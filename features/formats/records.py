@@ -63,7 +63,7 @@ def checked_span(
 
     :param quoted: the text of the span as the file has it, if it has.
     :param pieces: what `quoted` may equal besides `text[start:end]`, as the joined pieces of a discontinuous span.
-    :raises CorpusError: if the offsets are empty, reversed or beyond the text, the label is no plausible name, or the
+    :raises CorpusError: if the offsets are empty, reversed or beyond the text, the label cannot be a name, or the
         quotation differs.
     """
     place = f"document {shown_id(document_id)}: the span {start}-{end}"
@@ -75,7 +75,9 @@ def checked_span(
             "characters, not bytes"
         )
     if not is_label(label):
-        raise CorpusError(f"{place} has a label that is no valid name; a label starts with a letter and has no spaces")
+        raise CorpusError(
+            f"{place} has a label that is not a valid name; a label starts with a letter and has no spaces"
+        )
     covered = [text[start:end], text[start:end] if pieces is None else pieces]
     if quoted is not None and quoted.split() not in map(str.split, covered):
         raise CorpusError(

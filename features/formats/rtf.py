@@ -33,7 +33,7 @@ def read(file: NoteFile) -> Notes:
     """The note of a file.
 
     :raises MissingResourceError: if striprtf is not installed.
-    :raises CorpusError: if the file is no RTF, or is damaged or cut off.
+    :raises CorpusError: if the file is not RTF, or is damaged or cut off.
     """
     need("striprtf", "documents", "The format rtf")
     from striprtf import striprtf
@@ -73,7 +73,7 @@ def _with_ends(rtf: str) -> str:
 
 
 def _without_binary(content: bytes) -> bytes:
-    """RTF without the bytes of pictures, in which a brace is no brace."""
+    """RTF without the bytes of pictures, in which a brace is not a brace."""
     kept, at = [], 0
     while found := _BINARY.search(content, at):
         kept.append(content[at : found.start()])

@@ -164,7 +164,7 @@ def _shown(settings: RunSettings, id: str) -> str:
 
 
 def _shown_place(settings: RunSettings, place: str) -> str:
-    """A line number is no identifier, but the name of a file may be one."""
+    """A line number is not an identifier, but the name of a file may be one."""
     is_number = place.rpartition(" ")[2].isdigit() and place.partition(" ")[0] in ("line", "row", "file")
     return place if is_number else _shown(settings, place)
 

@@ -1,4 +1,4 @@
-"""The review list of a run, `review.tsv`: words still in the output, those that most likely identify somebody first.
+"""The review list of a run, `review.tsv`: words still in the output, those that most likely identify a person first.
 
     collect(rows, "note 7", [("Hilard", 0.9, 12, 18, "")])   the words of a note are added
     in_order(rows)                                           the list
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _HEAD = """\
-# Words still in the output, those that most likely identify somebody first. Delete the lines of words that may stay,
+# Words still in the output, those that most likely identify a person first. Delete the lines of words that may stay,
 # and run the command again with --strike THIS_FILE: it removes the other words everywhere. Words that the file of
 # --never has are not listed again.
 # word\tlikely\ttimes\tnotes\tfirst note\tplace in it\tline, if --review-lines was given
@@ -24,7 +24,7 @@ _HEAD = """\
 class ReviewRow(NamedTuple):
     """A word of the review list.
 
-    :ivar likely: how likely it identifies somebody, at most.
+    :ivar likely: how likely it identifies a person, at most.
     :ivar times: how often it is still in the output; `notes`: in how many notes.
     :ivar note: the first of them, as it is shown; start and end are those in it, as it was written.
     :ivar line: the line of that place, without what was replaced; empty if it was not asked for.
@@ -47,7 +47,7 @@ def collect(rows: dict[str, ReviewRow], note: str, words: Iterable[tuple[str, fl
     """Add the words of a note.
 
     :param rows: word -> its row.
-    :param words: each with how likely it identifies somebody, its start, its end and its line.
+    :param words: each with how likely it identifies a person, its start, its end and its line.
     """
     seen = set()
     for word, likely, start, end, line in words:

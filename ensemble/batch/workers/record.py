@@ -1,4 +1,4 @@
-"""The audit record of a note that was changed, and the words that are still in it and may identify somebody.
+"""The audit record of a note that was changed, and the words that are still in it and may identify a person.
 
     audit_record(job, bundle, note, decisions, changed, known, safe, None).record["counts"]        {"DOCTOR": 2}
     suspects("Seen by Dr. Ames.", result, [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16, "")]
@@ -6,7 +6,7 @@
 
 A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
 safe (`ensemble.engine.doubt`). The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
-sentences, most of which are no names.
+sentences, most of which are not names.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _AROUND = 60
 _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
 _LIKE_KNOWN, _CAPITALISED, _NUMBER, _SMALL, _SHORT = 0.9, 0.12, 0.08, 0.04, 0.02
-"""How likely a word identifies somebody, by its form alone: rough shares of what engines miss in invented notes."""
+"""How likely a word identifies a person, by its form alone: rough shares of what engines miss in invented notes."""
 _LONG_NUMBER = 5
 
 
@@ -118,7 +118,7 @@ def counted(items: Iterable[str]) -> dict[str, int]:
 
 
 class Suspect(NamedTuple):
-    """A word that may identify somebody.
+    """A word that may identify a person.
 
     :param likely: how likely, in [0, 1], for a ranking.
     :param start: in the note as it was written.
@@ -144,7 +144,7 @@ def suspects(
     *,
     with_line: bool = False,
 ) -> Iterator[Suspect]:
-    """The words of a note that may still identify somebody, from left to right."""
+    """The words of a note that may still identify a person, from left to right."""
     spans = (replacement.span for replacement in result.replacements)
     # Of the same length, so that places in it are those in the note.
     blanked = spliced(text, ((span.start, span.end, _BLOT * (span.end - span.start)) for span in spans)) or ""
@@ -163,7 +163,7 @@ def suspects(
 
 
 def likely_by_form(word: str) -> float:
-    """How likely a word that is not known to be safe identifies somebody, by its form alone."""
+    """How likely a word that is not known to be safe identifies a person, by its form alone."""
     if any(map(str.isdecimal, word)):
         return _NUMBER if len(word) >= _LONG_NUMBER else _SHORT
     if word[0].isupper() and not word.isupper() and len(word) >= _SHORTEST - 1:

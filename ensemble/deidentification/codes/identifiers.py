@@ -43,7 +43,7 @@ the original is valid decides."""
 def surrogate_identifier(mention: str, context: Context) -> str | None:
     """Another code of the same pattern, with a valid check digit where the original has one.
 
-    :returns: None for a long word without digits, which is no code.
+    :returns: None for a long word without digits, which is not a code.
     """
     code = "".join(c for c in mention if c.isalnum())
     if not code or (code.isalpha() and len(code) > _LONGEST_WORD):

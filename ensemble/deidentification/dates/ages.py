@@ -1,4 +1,4 @@
-"""Ages, and what shows that somebody is over 89: ages in words and shorthand, and years of birth.
+"""Ages, and what shows that a person is over 89: ages in words and shorthand, and years of birth.
 
     surrogate_age("45-year-old", context)        "47-year-old"
     cap_age("97 yo", "en")                       "90+ yo"
@@ -8,7 +8,7 @@
 45 CFR 164.514(b)(2)(i)(C) removes "all ages over 89 and all elements of dates (including year) indicative of such age";
 both may become "a single category of age 90 or older". That holds whatever a detector finds, so the text itself is
 searched, for the words of all languages (`over_89.toml`), since a note may hold a passage in another. A figure alone is
-no age. Beside a letter for the sex (`97f`) it is one, unless what stands before it is a temperature (`T 98 F`), a
+no age. Beside a letter for the sex (`97f`) it is one, unless what is before it is a temperature (`T 98 F`), a
 distance (`walked 100 m`) or the like.
 """
 
@@ -43,7 +43,7 @@ def cap_age(mention: str, language: str, oldest: str = _NINETY, *, later: int = 
     """The age, with 90 years and over as `90+`, or as `oldest` says.
 
     :param later: by how many years the patient's notes go beyond the age; an age that is over 89 by then has no form.
-    :returns: None where there is no number, one that is no age, or words that do not belong to an age.
+    :returns: None where there is no number, one that is not an age, or words that do not belong to an age.
     """
     mention = _pattern("spelt").sub(oldest, mention)
     ages = _ages(mention, language, _SEXES)
@@ -148,7 +148,7 @@ def _is_stated(text: str, start: int, end: int) -> bool:
 
 
 def unmarked(text: str, language: str, present: int) -> Iterator[tuple[str, int, int]]:
-    """Ages over 89 by what stands beside them, and birth dates that show one in the present year.
+    """Ages over 89 by what is beside them, and birth dates that show one in the present year.
 
     :returns: the kind, AGE or DATE, with start and end of the number, in words or figures, or of the date.
     """
@@ -183,7 +183,7 @@ def kept_year(
 ) -> str | None:
     """The year of a date, if it shows no age over 89.
 
-    :param present: the years in which somebody's age may count: the present one, and the latest of the patient.
+    :param present: the years in which an age may count: the present one, and the latest of the patient.
     :param is_birth: whether the date is one of birth; then two digits that may be of the last century count as such.
     :param is_old: whether the patient's notes state an age over 89; then no year of birth is kept.
     :returns: None if there is no year, or more than one, or it shows such an age.

@@ -2,7 +2,7 @@
 
     points = parse_dates("the 3rd of May, 2019", "en", day_first=False)
     points[0].year, points[0].month, points[0].days     2019, 5, (3,)
-    parse_dates("some time later", "en", day_first=False)    None: words that are no date
+    parse_dates("some time later", "en", day_first=False)    None: words that are not a date
 
 How dates are written is in `date_patterns.toml`, as regular expressions with a group for every part of a date; months
 and weekdays are in `words/LANGUAGE.toml`. A numeric date whose order of day and month is open is read as the language,

@@ -5,7 +5,7 @@
     possible_shifts(found)                                          the shifts that bring 12 March near Christmas
 
 A clue is a word that was not replaced, near a whole date that was: a weekday, a holiday, a season. Intervals and ages
-are no clues, as all dates of a patient are shifted alike.
+are not clues, as all dates of a patient are shifted alike.
 """
 
 from __future__ import annotations

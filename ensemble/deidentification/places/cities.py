@@ -59,7 +59,7 @@ def _states(language: str) -> tuple[_State, ...]:
 
 
 def surrogate_city(mention: str, context: Context) -> str | None:
-    """Another city of the same region; None for what is no city's name: digits, more than five words."""
+    """Another city of the same region; None for what is not a city's name: digits, more than five words."""
     if not _CITY.fullmatch(mention) or len(mention.split()) > _LONGEST_CITY:
         return None
     states = _states(context.language)
