@@ -5,7 +5,6 @@ import json
 import logging
 import re
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -29,7 +28,6 @@ from phistack.ensemble.batch.workers.work import process_chunk
 from phistack.ensemble.deidentification import Policy, kind_of
 from phistack.ensemble.deidentification.kinds import name_role
 from phistack.ensemble.stacking.known.identifiers import RecordSearch
-from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.documents import Span
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus
@@ -614,13 +612,6 @@ def test_the_share_that_is_done_never_goes_back_where_chunks_come_back_in_any_or
 def _last_first(self: Workers, todo: Iterator[Any], deaths: Callable[..., Any]) -> Iterator[Any]:
     for chunk, notes in reversed(list(todo)):
         yield chunk, process_chunk(self.job, notes)
-
-
-def test_a_worker_that_is_replaced_by_a_fresh_one_is_not_reported() -> None:
-    with warnings.catch_warnings(record=True) as reported:
-        end_pool(start_pool(1))
-        warnings.warn("A worker stopped while some jobs were given to the executor. This can be", stacklevel=1)
-    assert not reported
 
 
 def test_all_that_is_in_the_way_of_an_output_is_named_at_once(tmp_path: Path) -> None:

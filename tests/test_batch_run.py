@@ -172,18 +172,20 @@ def test_what_is_left_of_a_patient_is_counted_and_listed_without_context(run: Ru
     assert review[4][1:4] == ["0.90", "1", "1"] and review[4][5:] == ["25-31"]
 
 
-def test_the_review_list_shows_lines_only_on_request_and_without_what_was_replaced(run: RunSettings) -> None:
-    write(run.source, ["Patient Ann Hillard came.\nPatient Ann Hillard\tand Mrs Hilard called."])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Patient Ann Hillard\tand Mrs Hilard called.", "Patient [...] and Mrs Hilard called."),
+        ("Hilard called.\nShe left.", "Hilard called."),
+    ],
+)
+def test_the_review_list_shows_lines_on_request_without_what_was_replaced(
+    run: RunSettings, text: str, line: str
+) -> None:
+    write(run.source, [f"Patient Ann Hillard came.\n{text}"])
     deidentify(replace(run, review_lines=True))
     rows = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()[4:]]
-    assert rows[0][0] == "Hilard" and rows[0][6] == "Patient [...] and Mrs Hilard called."
-
-
-def test_the_line_of_a_word_at_its_begin_is_not_the_one_before(run: RunSettings) -> None:
-    write(run.source, ["Patient Ann Hillard came.\nHilard called.\nShe left."])
-    deidentify(replace(run, review_lines=True))
-    rows = [line.split("\t") for line in (run.reports / "review.tsv").read_text().splitlines()[4:]]
-    assert rows[0][0] == "Hilard" and rows[0][6] == "Hilard called."
+    assert (rows[0][0], rows[0][6]) == ("Hilard", line)
 
 
 def test_words_of_dates_are_not_listed_for_review(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,7 @@ BAD = [
     ("a.csv", "id,text\n", "holds no notes; give a corpus"),
     ("a.csv.gz", SECRET, "a.csv.gz is not a gzip file"),
     ("a.parquet", f"PAR1{SECRET}PAR1", "a.parquet is not a Parquet file, or is damaged"),
+    ("a.abc", SECRET, "a.abc is not in a known format; name its format with --from: i2b2"),
     ("a.odt", "PK", "a.odt is a word processor's document; save it as .docx or plain text (.txt)"),
 ]
 

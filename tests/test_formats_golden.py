@@ -1,4 +1,4 @@
-"""The files that each format reads and writes, byte for byte, and the sample corpus."""
+"""The files that each format reads and writes, byte for byte, the sample corpus, and MEDDOCAN where it is at hand."""
 
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from phistack.features.labels import LabelSet, label_mapping
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
+MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan"
+needs_meddocan = pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the MEDDOCAN corpus is not in ../shared/corpora")
 TEXT = '\ufeffDr. Ames e\u0301 \U0001f600\r\nseen ]]> "A&B" <x>\rBlue\tHill'
 SPANS = (Span(5, 9, "DOCTOR"), Span(25, 30, "ORGANIZATION"), Span(35, 44, "CITY"))
 CORPUS = Corpus(
@@ -72,3 +74,20 @@ def test_the_sample_corpus_is_the_same_in_every_format(format: str) -> None:
         assert found.documents == spans.documents
     else:
         assert not any(d.spans for d in found.documents)
+
+
+@needs_meddocan
+@pytest.mark.parametrize(("part", "n_documents", "n_spans"), [("train", 500, 11_333), ("dev", 250, 5_801)])
+def test_xml_and_brat_read_to_the_same_documents(part: str, n_documents: int, n_spans: int) -> None:
+    from_xml = read_corpus(MEDDOCAN / part)
+    from_brat = read_corpus(MEDDOCAN / part, format="brat")
+    assert from_xml.documents == from_brat.documents
+    assert from_xml.label_set.name == from_brat.label_set.name == "meddocan"
+    assert (len(from_xml), sum(len(d.spans) for d in from_xml.documents)) == (n_documents, n_spans)
+    assert not from_xml.warnings and not from_brat.warnings
+
+
+@needs_meddocan
+def test_byte_order_marks_stay_in_the_text() -> None:
+    dev_and_train = (d for part in ("train", "dev") for d in read_corpus(MEDDOCAN / part).documents)
+    assert sum(d.text.startswith("\ufeff") for d in dev_and_train) > 0

@@ -154,7 +154,7 @@ def test_help_lists_what_an_option_may_be(helped: Callable[..., Any], command: s
 
 def test_help_of_every_command_is_quick() -> None:
     """No heavy import, and all of them in the time that one may take."""
-    code = "import sys, time\nfrom ensemble.command_line.app import main\n"
+    code = "import sys, time\nfrom phistack.ensemble.command_line.app import main\n"
     code += f"for name in {COMMANDS}:\n sys.argv = ['phistack', name, '--help']\n"
     code += " try: main()\n except SystemExit: pass\n"
     code += f"print(sorted({HEAVY} & set(sys.modules)), time.process_time())"
@@ -267,7 +267,7 @@ def test_a_list_of_names_may_have_blanks() -> None:
 
 def test_help_is_quick() -> None:
     """Half a second of processor time; the best of three, as the machine may be busy."""
-    code = "import sys, time\nfrom ensemble.command_line.app import main\nsys.argv = ['phistack', '--help']\n"
+    code = "import sys, time\nfrom phistack.ensemble.command_line.app import main\nsys.argv = ['phistack', '--help']\n"
     code += "try: main()\nfinally: print(time.process_time(), file=sys.stderr)"
     spent = []
     for _ in range(3):
