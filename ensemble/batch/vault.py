@@ -33,6 +33,7 @@ from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, Columns
 from phistack.ensemble.batch.reports.audit import opened_output
 from phistack.ensemble.batch.rows import Row, open_format, texts_digest
 from phistack.ensemble.batch.workers.job import NoteResult
+from phistack.ensemble.deidentification.context import spliced
 from phistack.features.errors import CorpusError, SettingsError, need
 from phistack.features.files import file_named, open_regular
 from phistack.features.shown import shown_id
@@ -156,9 +157,8 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
 
 def _part(text: str, replaced: list[tuple[int, int, str, str]]) -> dict[str, Any]:
     names = ("start", "end", "label", "original")
-    for start, end, _, original in reversed(replaced):
-        text = text[:start] + original + text[end:]
-    return {"text": text, "replaced": [dict(zip(names, one, strict=True)) for one in replaced]}
+    whole = spliced(text, ((start, end, original) for start, end, _, original in replaced))
+    return {"text": whole, "replaced": [dict(zip(names, one, strict=True)) for one in replaced]}
 
 
 def _log(path: Path, key: bytes, facts: dict[str, Any]) -> None:

@@ -112,11 +112,13 @@ def split(
     for name, part in made.items():
         n_patients, n_phi = len(patients_of(part)), n_spans(part.documents)
         say(f"{name}: {len(part)} notes of {n_patients} patients with {n_phi} PHI are in {places[name]}")
-    warn({what: count for what, count in (
-        ("patients with notes in more than one part, so an engine knows them before it is tested",
-         patients_in_several(made.values())),
-        ("labels that only one part has", len(labels_in_one_part(part.documents for part in made.values()))),
-    ) if count})  # fmt: skip
+    several = patients_in_several(made.values())
+    warn(
+        {
+            "patients with notes in more than one part, so an engine knows them before it is tested": several,
+            "labels that only one part has": len(labels_in_one_part(part.documents for part in made.values())),
+        }
+    )
 
 
 def pseudonymise(
@@ -161,12 +163,15 @@ def pseudonymise(
         write_corpus(made.corpus, out, format=format)
     say_remarks(notes)
     say_where(made.corpus.documents, out)
-    warn({what: count for what, count in (
-        ("tags in place of surrogates, for a person to rewrite (see --review)", len(made.tags)),
-        ("places with unmarked PHI of the patient (see --review)", sum(place[-1] == STILL_THERE for place in places)),
-        ("spans that were removed with their text", made.removed),
-        ("notes without any PHI marked, which are unchanged", sum(not result.replacements for result in made.results)),
-    ) if count})  # fmt: skip
+    still_there = sum(place[-1] == STILL_THERE for place in places)
+    warn(
+        {
+            "tags in place of surrogates, for a person to rewrite (see --review)": len(made.tags),
+            "places with unmarked PHI of the patient (see --review)": still_there,
+            "spans that were removed with their text": made.removed,
+            "notes without any PHI marked, which are unchanged": sum(not one.replacements for one in made.results),
+        }
+    )
 
 
 def fill(

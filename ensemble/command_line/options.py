@@ -16,26 +16,19 @@ from typing import Annotated, Any
 import typer
 
 from phistack.ensemble.bundles.shipped import bundle_path, shipped_names
-from phistack.features.registry import FileRegistry
+from phistack.features.registry import FileRegistry, packaged_table
 from phistack.submodels.registry import usual_names
 
-_CODE = Path(__file__).parents[2]
-
-
-def _tables(folder: str, *but: str) -> tuple[str, ...]:
-    return tuple(sorted({path.stem for path in (_CODE / folder).glob("*.toml")} - {*but}))
+_LABEL_SETS = Path(__file__).parents[2] / "features" / "label_sets"
 
 
 POLICIES = FileRegistry("policies", "policy", ".toml", "phistack.ensemble.deidentification:policies").names
 PRESETS = FileRegistry("presets", "preset", ".toml", "phistack.ensemble.training:presets").names
 SPACES = FileRegistry("search-spaces", "search space", ".toml").names
 STYLES = FileRegistry("placeholders", "style of placeholders", ".toml", "phistack.ensemble.tasks:styles").names
-LABEL_SETS = _tables("features/label_sets", "mappings")
+LABEL_SETS = tuple(sorted({path.stem for path in _LABEL_SETS.glob("*.toml")} - {"mappings"}))
 ENGINES = shipped_names()
-STRATEGIES = (
-    *("tag", "number", "name", "numbered", "mask", "remove", "surrogate", "substitute", "characters", "shuffle"),
-    *("generalise", "keep"),
-)
+STRATEGIES = tuple(packaged_table("phistack.ensemble.deidentification", "strategies.toml"))
 FORMATS = (
     *("i2b2", "ngrid", "meddocan", "brat", "inception", "conll", "jsonl", "doccano", "labelstudio"),
     *("csv", "parquet", "text"),

@@ -49,7 +49,8 @@ def say_remarks(corpus: Corpus) -> None:
 def warn(counts: Mapping[str, int]) -> None:
     """Print oddities and how often each occurred."""
     for what, count in sorted(counts.items()):
-        print(f"phistack: warning: {what}: {count}", file=sys.stderr)
+        if count:
+            print(f"phistack: warning: {what}: {count}", file=sys.stderr)
 
 
 def report_misaligned_spans(notes: Corpus, warnings: Mapping[str, int]) -> None:

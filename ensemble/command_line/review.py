@@ -9,6 +9,7 @@ from phistack.ensemble.command_line import options
 from phistack.ensemble.command_line.groups import UseOptions
 from phistack.ensemble.command_line.options import argument, one_of, option
 from phistack.ensemble.command_line.output import fail_for, print_tables, say, say_written, tell_reliability
+from phistack.ensemble.tools.progress import many
 from phistack.features.errors import SettingsError, need, no_such
 
 if TYPE_CHECKING:
@@ -138,8 +139,7 @@ def _review_run(run: Path, folder: Path, export: Path | None, port: int) -> None
     does = {"strike.txt": "removed everywhere", "always.txt": "found with its label", "never.txt": "left as it is"}
     for name, lines in lists.items():
         if count := sum(not line.startswith("[") for line in lines):
-            noun = "phrase" if count == 1 else "phrases"
-            say(f"--{name.removesuffix('.txt')} {export / name}: {count} {noun}, {does[name]}")
+            say(f"--{name.removesuffix('.txt')} {export / name}: {many(count, 'phrase')}, {does[name]}")
 
 
 def _tell_address(address: str) -> None:

@@ -118,8 +118,7 @@ def meter(description: str) -> Iterator[Callable[[int, float, int], None]]:
                 at.first = fraction
             held_back = f", {quarantined:,} in quarantine" if quarantined else ""
             at.done = fraction
-            what = "note" if notes == 1 else "notes"
-            at.words = f"{notes:,} {what}, {notes / (time.monotonic() - at.begin or 1.0):.1f} a second{held_back}"
+            at.words = f"{many(notes, 'note')}, {notes / (time.monotonic() - at.begin or 1.0):.1f} a second{held_back}"
 
         yield show
         at.finish()
@@ -213,6 +212,11 @@ def _lines() -> Iterator[Callable[[bool], None]]:
             print(_line()[0], file=sys.stderr, flush=True)
 
     yield show
+
+
+def many(count: int, what: str) -> str:
+    """A number of things for people: `1 note`, `1,204 notes`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def duration(seconds: float) -> str:

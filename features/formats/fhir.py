@@ -147,7 +147,9 @@ class FhirTable(FieldTable):
                     yield from self._walk(branch, inner or _held(kind, branch), inner or f"{path}.{key}")
             elif branches or (isinstance(value, list) and kind in _FORMS):
                 # A day in a list has no place for what is not a day.
-                yield Field((*names, OTHER) if branches else (OTHER,), None, _unused, partial(_drop, tree, key))
+                yield Field(
+                    (*names, OTHER) if branches else (OTHER,), None, lambda new: None, partial(_drop, tree, key)
+                )
             else:
                 is_list, keeps = isinstance(value, list), self.rules[self.rule((*names, kind))] == KEEP
                 places: list[tuple[Any, Any]] = [(value, at) for at in range(len(value))] if is_list else [(tree, key)]
@@ -185,10 +187,6 @@ def _leaf(tree: dict[str, Any], element: str, names: tuple[str, ...], holder: An
 
 def _drop(holder: Any, at: Any) -> None:
     holder[at] = _DROPPED
-
-
-def _unused(new: str) -> None:
-    """Of a branch, which has no text."""
 
 
 def _texts(tree: dict[str, Any], element: str, kind: str, value: Any) -> tuple[str | None, Callable[[str], str]]:

@@ -129,6 +129,7 @@ PATIENT_COLUMN = "group"
 """The usual name of the column of patients."""
 
 _USUAL = {"id", "text", PATIENT_COLUMN, SPANS}
+_MOST_LISTED = 100
 _COLUMN_NAME = re.compile(r"(?=.{1,40}\Z)[^\W\d]\S*(?: \S+){0,3}")
 
 
@@ -212,14 +213,14 @@ def shown_names(header: Iterable[str]) -> tuple[str, ...]:
     return names if are_names else ()
 
 
-def listed_names(header: Sequence[str], most: int = 100) -> str:
+def listed_names(header: Sequence[str]) -> str:
     """The names of columns as a message lists them: each once, and not too many."""
     names = list(dict.fromkeys(filter(None, header)))
     if not names:
         return "no header line with the names of columns"
     unlike = "one that does not look like a name" if len(names) == 1 else f"{len(names)} that do not look like names"
-    shown = ", ".join(shown_names(names[:most])) or unlike
-    more = [f"{len(names) - most} more"] if len(names) > most else []
+    shown = ", ".join(shown_names(names[:_MOST_LISTED])) or unlike
+    more = [f"{len(names) - _MOST_LISTED} more"] if len(names) > _MOST_LISTED else []
     return " and ".join([shown, *more, *["one without a name"] * ("" in header)])
 
 

@@ -17,6 +17,7 @@ from phistack.ensemble.batch.reports.audit import ATTACKED
 from phistack.ensemble.batch.reports.summary import PAGE as SUMMARY_PAGE
 from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS
 from phistack.ensemble.evaluation.tables import Table, percent
+from phistack.ensemble.tools.progress import many
 from phistack.ensemble.tools.templates import template
 from phistack.features.languages import language_name
 from phistack.features.writing import new_file
@@ -30,7 +31,7 @@ _LINK = f'<a href="{PAGE}">The places, the surest first</a>'
 def statements(found: Attack) -> list[str]:
     """What the attack shows, the most important first."""
     marked = sum(place.is_marked for place in found.places)
-    where = f"{_many(marked, 'place')} that the run did not replace"
+    where = f"{many(marked, 'place')} that the run did not replace"
     return [
         f"The attacker's models mark {where}: read these first, as they look like the surrogates around them"
         if marked
@@ -53,22 +54,18 @@ def _dates(found: Attack) -> Iterator[str]:
     if fewer:
         yield (
             f"Weekdays, holidays and seasons beside shifted dates narrow down the shift of {fewer.total():,} of "
-            f"{_many(patients, 'patient')} to {round(median(fewer.elements())):,} of {2 * MOST_DAYS} days or fewer in "
+            f"{many(patients, 'patient')} to {round(median(fewer.elements())):,} of {2 * MOST_DAYS} days or fewer in "
             f"half the cases, {min(fewer):,} in the worst: mark these words with the dates"
         )
     elif patients:
-        yield f"No word beside the dates shows by how many days those of the {_many(patients, 'patient')} were shifted"
+        yield f"No word beside the dates shows by how many days those of the {many(patients, 'patient')} were shifted"
 
 
 def _remarks(found: Attack) -> Iterator[str]:
     if found.tags:
-        yield f"The output also has {_many(found.tags, 'tag')}, which hide nothing that was missed"
+        yield f"The output also has {many(found.tags, 'tag')}, which hide nothing that was missed"
     for language, notes in found.passed_over.items():
-        yield f"Too few to be attacked: {_many(notes, 'note')} in {language_name(language)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+        yield f"Too few to be attacked: {many(notes, 'note')} in {language_name(language)}"
 
 
 def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> None:

@@ -23,6 +23,7 @@ import msgspec
 
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
 from phistack.ensemble.batch.reports.summary import KEYS, CountsByName, Summary
+from phistack.ensemble.tools.progress import many
 from phistack.ensemble.tools.templates import template
 from phistack.features.formats.recognise import FORMATS
 from phistack.features.passages import IN_DOUBT, UNREAD
@@ -86,21 +87,21 @@ def statements(summary: Summary, output: Path) -> list[str]:
     """The same in parts: how much was replaced comes first, what the checks found last."""
     kept = summary.by_strategy.get("keep", 0)
     replaced, n_notes = sum(summary.by_strategy.values()) - kept, summary.notes - summary.quarantined
-    parts = [f"{_many(replaced, 'identifier')} replaced in {_many(n_notes, 'note')}"]
+    parts = [f"{many(replaced, 'identifier')} replaced in {many(n_notes, 'note')}"]
     if len(summary.by_engine) > 1:
-        read = (f"{_many(count, 'note')} by {engine}" for engine, count in summary.by_engine.items())
+        read = (f"{many(count, 'note')} by {engine}" for engine, count in summary.by_engine.items())
         parts.append(f"read {', '.join(read)}")
     if kept:
-        parts.append(f"{_many(kept, 'identifier')} kept by the policy")
+        parts.append(f"{many(kept, 'identifier')} kept by the policy")
     columns = summary.settings["columns"]
     if columns:
         parts += _columns(msgspec.convert(columns, Columns))
     elif output.is_dir():
-        parts.append(f"{_many(n_notes, 'file name')} {_kept_as(n_notes)}")
+        parts.append(f"{many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
-        parts.append(f"{_many(n_notes, 'note id')} {_kept_as(n_notes)}")
+        parts.append(f"{many(n_notes, 'note id')} {_kept_as(n_notes)}")
     parts += _unread(summary.unread)
-    found = f"{_many(summary.n_left, 'identifier')} may still be in the output"
+    found = f"{many(summary.n_left, 'identifier')} may still be in the output"
     if not summary.n_left:
         found = "the checks found no others" if summary.is_checked else _UNCHECKED[n_notes > 0]
     where = "the column " if columns else ""
@@ -117,13 +118,13 @@ def _unread(unread: CountsByName) -> Iterator[str]:
         languages = _listed(label.removeprefix(f"{UNREAD}IN ").capitalize() for label in passages)
         yield f"{n_passages:,} {what} that no engine reads {were} replaced whole: {languages}"
     if n_words := unread.get(IN_DOUBT):
-        yield f"{_many(n_words, 'further word')} replaced, as not known to be safe"
+        yield f"{many(n_words, 'further word')} replaced, as not known to be safe"
 
 
 def held_back(summary: Summary) -> list[str]:
     """Each reason for which notes are in quarantine: how many, and what to do."""
     return [
-        f"{_many(count, 'note')} held back: {reason}{_remedy(reason)}" for reason, count in summary.by_reason.items()
+        f"{many(count, 'note')} held back: {reason}{_remedy(reason)}" for reason, count in summary.by_reason.items()
     ]
 
 
@@ -174,7 +175,7 @@ def _columns(columns: Columns) -> Iterator[str]:
     ways = (kept, _kept_as(len(kept))), (coded, "replaced by codes"), (redacted, "redacted")
     for names, what in (*ways, (columns.having(REMOVE), "removed")):
         if names:
-            yield f"{_many(len(names), 'field' if columns.numbered else 'column')} {what}: {_listed(names)}"
+            yield f"{many(len(names), 'field' if columns.numbered else 'column')} {what}: {_listed(names)}"
 
 
 def _kept_as(count: int) -> str:
@@ -183,10 +184,6 @@ def _kept_as(count: int) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(name if name.isprintable() else ascii(name) for name in names)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _remedy(reason: str) -> str:

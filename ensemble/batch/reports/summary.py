@@ -140,5 +140,4 @@ def read_summary(folder: Path) -> Summary | None:
 def notices(summary: Summary) -> dict[str, int]:
     """What a user must know of a run although it did all it could, with counts."""
     advice = "notes were held back because a process died or time ran out; the same command tries them again"
-    said = {advice: summary.tried_again, KEYS["not_in_roster"]: summary.not_in_roster}
-    return {**summary.passed_over, **{what: count for what, count in said.items() if count}}
+    return {**summary.passed_over, advice: summary.tried_again, KEYS["not_in_roster"]: summary.not_in_roster}

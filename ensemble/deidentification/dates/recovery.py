@@ -72,9 +72,9 @@ def clues(
                 yield days[0], _on_weekday(names(language).weekdays[fold(text[slice(*place)])])
 
 
-def possible_shifts(found: Iterable[Clue], most: int = MOST_DAYS) -> list[int]:
+def possible_shifts(found: Iterable[Clue]) -> list[int]:
     """The shifts in days, never 0, that agree with the clues; a clue that agrees with none left is passed over."""
-    left = [days for days in range(-most, most + 1) if days]
+    left = [days for days in range(-MOST_DAYS, MOST_DAYS + 1) if days]
     for day, is_true in found:
         left = [days for days in left if is_true(day - timedelta(days=days))] or left
     return left
