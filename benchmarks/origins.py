@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from phistack.ensemble.bundles.bundle import load_bundle
-from phistack.ensemble.synthesis.names import invent_person, origins_abroad
+from phistack.ensemble.synthesis.names import invent_person
+from phistack.ensemble.synthesis.templates import table
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.documents import Document, Span
 from phistack.features.ranges import covering, touching
@@ -74,7 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="a bundle")
     parser.add_argument("--sentences", type=int, default=240, help="for each origin")
-    parser.add_argument("--origins", default=",".join(origins_abroad()), help="names separated by commas")
+    parser.add_argument("--origins", default=",".join(table("en/origins")), help="names separated by commas")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     engine = load_bundle(arguments.model)

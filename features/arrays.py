@@ -71,21 +71,18 @@ def checked_sizes(archive: zipfile.ZipFile, size: int, *, ratio: int = 200) -> d
     :param ratio: the greatest plausible compression.
     :raises BundleError: if they are far too large, two share a name, or their compression is unusual.
     """
-    members = {member.filename: member for member in archive.infolist() if not member.is_dir()}
-    if sum(member.file_size for member in members.values()) > max(ratio * size, _SMALL):
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if sum(member.file_size for member in members) > max(ratio * size, _SMALL):
         raise BundleError("the zip file would fill the memory when it is unpacked; do not use it")
-    if len(members) < sum(not member.is_dir() for member in archive.infolist()):
+    if len({member.filename for member in members}) < len(members):
         raise BundleError("the zip file holds two files of the same name; do not use it")
-    if any(m.compress_type not in COMPRESSIONS for m in members.values()):
+    if any(member.compress_type not in COMPRESSIONS for member in members):
         raise BundleError("the zip file is compressed in a way that phistack never uses; do not use it")
-    return members
+    return {member.filename: member for member in members}
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """A file of a zip, no longer than its directory says.
-
-    :raises OSError, RuntimeError, lzma.LZMAError, zlib.error or zipfile.BadZipFile: if it is damaged.
-    """
+    """A file of a zip, no longer than its directory says; raises what `zipfile` raises if it is damaged."""
     with archive.open(member) as file:
         return file.read(member.file_size)
 

@@ -29,7 +29,7 @@ from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.writing import new_folder, write_json
 
 LINE_END, UNKNOWN = 0, 1
-_STATE_FILE, _WEIGHTS_FILE = "language_models.json", "language_models.npz"
+STATE_FILE, _WEIGHTS_FILE = "language_models.json", "language_models.npz"
 _FORMAT = "phistack.language-models.v1"
 
 
@@ -113,7 +113,7 @@ class CharacterModels:
             "trained": dict(self.trained),
             "sha256": hashlib.sha256((folder / _WEIGHTS_FILE).read_bytes()).hexdigest(),
         }
-        write_json(folder / _STATE_FILE, state)
+        write_json(folder / STATE_FILE, state)
 
     def write(self, folder: Path) -> None:
         """Save to a new folder, complete or not at all; :raises SettingsError: if it is taken."""
@@ -124,17 +124,17 @@ class CharacterModels:
     def read(cls, folder: Path) -> Self:
         """Read what `write` wrote; :raises SettingsError: naming the folder and what is wrong in it."""
         with file_named("the folder of language models", folder):
-            files = SavedFiles({name: read_regular(folder / name) for name in (_STATE_FILE, _WEIGHTS_FILE)})
+            files = SavedFiles({name: read_regular(folder / name) for name in (STATE_FILE, _WEIGHTS_FILE)})
             return cls.load(files)
 
     @classmethod
     def load(cls, files: SavedFiles) -> Self:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state = files.json(_STATE_FILE, _State)
+        state = files.json(STATE_FILE, _State)
         if state["format"] != _FORMAT:
             raise BundleError(f"the language models are not of the format {_FORMAT}; make them again")
         if hashlib.sha256(files.read(_WEIGHTS_FILE)).hexdigest() != state["sha256"]:
-            raise BundleError(f"the file {_WEIGHTS_FILE} is not the one that {_STATE_FILE} names; get both again")
+            raise BundleError(f"the file {_WEIGHTS_FILE} is not the one that {STATE_FILE} names; get both again")
         with damage_refused("the language models"):
             if any(len(character) != 1 for character in state["characters"]):
                 raise ValueError("a character of another length")
@@ -142,8 +142,3 @@ class CharacterModels:
             shapes = model_shapes(len(state["characters"]) + 2, state["vector"], state["units"])
             check_shapes(arrays, shapes, np.float32)
         return cls(state["characters"], {name: arrays[name] for name in shapes}, state["trained"])
-
-    @staticmethod
-    def in_files(files: SavedFiles) -> bool:
-        """Whether some files hold language models."""
-        return _STATE_FILE in files

@@ -34,9 +34,8 @@ PATIENTS = 5
 
 @dataclass(frozen=True)
 class Discretion:
-    """What may be kept.
+    """What may be kept: values of at least `least` patients.
 
-    :param least: the fewest patients that have a value.
     :param hidden: folded words of identifiers that no public list has.
     :param kept: the folded words that may be kept.
     :param n_words: of the notes, kept or not.

@@ -141,7 +141,7 @@ class Corpus:
 
 
 def refuse_repeated(ids: Sequence[str]) -> None:
-    """Refuse ids that occur more than once; :raises CorpusError: if there are any, with the first."""
+    """:raises CorpusError: if any ids occur more than once, with the first."""
     if ids:
         raise CorpusError(
             f"{len(ids)} document ids occur more than once, the first is {shown_id(ids[0])}; give each note an id of "

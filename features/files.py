@@ -133,9 +133,9 @@ def opened(path: Path, name: str = "") -> Iterator[tuple[BinaryIO, Callable[[], 
 
 
 def lines_of(file: BinaryIO, longest: int) -> Iterator[bytes | None]:
-    """Each line with its end; None for a line that is too long, which is not kept in memory.
+    """Each line with its end, the one that the first line has: a newline, or a carriage return alone (old Macs).
 
-    All lines end as the first one does: with a newline, or with a carriage return alone (old Macs).
+    A line that is too long is None, and not kept in memory.
     """
     end, begun, length = b"", list[bytes](), 0
     while block := file.read(_PIECE):
@@ -166,8 +166,7 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", at: int = 0) -> 
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        where = f"at byte {at + error.start}"
-        raise CorpusError(f"{name} is not {encoding} {where}; convert it to UTF-8") from None
+        raise CorpusError(f"{name} is not {encoding} at byte {at + error.start}; convert it to UTF-8") from None
 
 
 @contextmanager

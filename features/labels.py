@@ -110,10 +110,9 @@ class LabelSet:
 
     def category(self, label: str) -> str:
         """The category of a label; :raises LabelError: for an unknown label."""
-        try:
-            return self.categories[label]
-        except KeyError:
-            raise LabelError(f"the label {hashed(label)} is not in the label set {self.name}") from None
+        if label not in self.categories:
+            raise LabelError(f"the label {hashed(label)} is not in the label set {self.name}")
+        return self.categories[label]
 
     def hipaa(self, label: str) -> bool:
         """Whether HIPAA Safe Harbor lists the type."""
@@ -155,14 +154,14 @@ def label_mapping(source: str, target: str) -> Mapping[str, str]:
                 f"there is no mapping from the label set {source} in {target}; add a table [from.{source}]"
             )
         return own[source]
-    mappings = packaged_table("phistack.features", "label_sets/mappings.toml").get(source, {})
-    try:
-        mapping: dict[str, str] = mappings[target]
-    except KeyError:
+    mappings: dict[str, dict[str, str]] = packaged_table("phistack.features", "label_sets/mappings.toml").get(
+        source, {}
+    )
+    if target not in mappings:
         near, known = did_you_mean(target, mappings), " or ".join(mappings)
         instead = f"map to {known}" if known else "rename the labels in the corpus"
-        raise LabelError(f"there is no mapping from the label set {source} to {target}{near}; {instead}") from None
-    return mapping
+        raise LabelError(f"there is no mapping from the label set {source} to {target}{near}; {instead}")
+    return mappings[target]
 
 
 def _own_table(path: str) -> _LabelFile:

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NotRequired, TypedDict
 
 from phistack.features.errors import BundleError
 from phistack.features.languages import LATIN, foreign_letters, language_name, language_near, scripts_of
@@ -45,15 +44,6 @@ _ALIKE = {"no": ("no", "nn", "da")}
 """Norwegian has two written forms, and a sentence may look Danish."""
 
 
-class _GateState(TypedDict):
-    """What `language_gate.json` holds."""
-
-    languages: list[str]
-    scripts: list[str]
-    distance: float
-    html: NotRequired[bool]
-
-
 @dataclass(frozen=True, slots=True)
 class LanguageGate:
     """What an engine can read.
@@ -78,9 +68,8 @@ class LanguageGate:
     def fit(
         cls, texts: Iterable[str], language: str, *, html: bool = False, is_known: Callable[[str], bool] | None = None
     ) -> LanguageGate:
-        """Learn languages, scripts and distance from the training notes.
+        """Learn languages, scripts and distance from the texts of training notes.
 
-        :param texts: of the training notes.
         :param language: the engine's, as an ISO 639-1 code.
         :param is_known: whether a word is in the notes of enough other patients.
         """
@@ -106,10 +95,7 @@ class LanguageGate:
         return ""
 
     def passages(self, text: str, is_known: Callable[[str], bool] | None = None) -> list[Passage]:
-        """The passages of a note in its plain view that the engine cannot read, in order.
-
-        :param is_known: as for `foreign_passages`.
-        """
+        """The passages of a note in its plain view that the engine cannot read; see `foreign_passages`."""
         return foreign_passages(text, self.languages, self.scripts, self.distance, is_known)
 
     def reason(self, passages: Sequence[Passage]) -> str:
@@ -131,12 +117,10 @@ class LanguageGate:
     @classmethod
     def load(cls, files: SavedFiles) -> LanguageGate:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
-        state = files.json(_FILE, _GateState)
-        if not state["languages"] or not state["scripts"] or state["distance"] < 0:
+        gate = files.json(_FILE, cls)
+        if not gate.languages or not gate.scripts or gate.distance < 0:
             raise BundleError(f"the file language_gate/{_FILE} has values out of their ranges; train the engine again")
-        return cls(
-            _with_alike(*state["languages"]), tuple(state["scripts"]), state["distance"], state.get("html", False)
-        )
+        return replace(gate, languages=_with_alike(*gate.languages))
 
 
 def mostly_in(text: str, passages: Iterable[Passage]) -> bool:

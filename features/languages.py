@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING
@@ -77,10 +77,7 @@ def script_of(letter: str) -> str:
 
 
 def distance_of(text: str, languages: Collection[str]) -> float:
-    """The distance of a text, read as one stretch, from the nearest of some languages; 0 if the detector knows none.
-
-    :param languages: ISO 639-1 codes.
-    """
+    """The distance of a text, read as one stretch, from the nearest of some languages; 0 if the detector knows none."""
     scores = _scores(text)
     own = [scores[language] for language in languages if language in scores]
     return (max(scores.values()) - max(own)) / max(len(text.encode()), 1) ** 0.5 if own else 0.0
@@ -104,20 +101,15 @@ def language_name(language: str) -> str:
 def stretches(text: str) -> list[str]:
     """The parts of a text that show its language: up to 200 characters of each 500, of words in lower case."""
     words = [word for word in _WORD.findall(text) if word.isascii() or scripts_of(word) == {LATIN}]
-    read = " ".join(_telling(words))
+    upper = sum(len(word) for word in words if word.isupper() and len(word) > 1)
+    is_in_capitals = 2 * upper > sum(map(len, words))
+    read = " ".join(word.lower() for word in words if is_in_capitals or word.islower())
     blocks = min(len(read) // _BLOCK + 1, _MOST_BLOCKS)
     starts = [len(read) * i // blocks for i in range(blocks)]
     # A text that is hardly longer than a stretch is one.
     length = _STRETCH if len(read) > 2 * _STRETCH else len(read)
     found = (read[start : start + length] for start in starts)
     return [stretch for stretch in found if len(stretch) >= _LEAST]
-
-
-def _telling(words: list[str]) -> Iterator[str]:
-    upper = sum(len(word) for word in words if word.isupper() and len(word) > 1)
-    if 2 * upper > sum(map(len, words)):
-        return (word.lower() for word in words)
-    return (word for word in words if word.islower())
 
 
 def furthest(text: str, languages: Collection[str]) -> float:

@@ -27,11 +27,6 @@ FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 """Letter of a flag -> the flag, which both packages write as the same number."""
 
 
-def flags_of(letters: str) -> re.RegexFlag:
-    """The flags of some letters."""
-    return re.RegexFlag(sum(FLAGS[letter] for letter in set(letters)))
-
-
 SECONDS, SECONDS_PER_CHARACTER = 1.0, 5e-6
 """The time limit of a search: a hundred times what the shipped expressions take, and one second more."""
 
@@ -41,6 +36,11 @@ _MOST_CHARACTERS, _MOST_PAIRED, _MOST_WORDS = 24, 10, 6
 _LONG, _SHORT = 2_000, 400
 _REPEATS = re.compile(r"[*+]|\{\d*,")
 _WORDS = re.compile(r"[\w .,:;/#-]{2,}")
+
+
+def flags_of(letters: str) -> re.RegexFlag:
+    """The flags of some letters."""
+    return re.RegexFlag(sum(FLAGS[letter] for letter in set(letters)))
 
 
 class LimitedRegex:
@@ -75,7 +75,7 @@ class LimitedRegex:
         length = sum(map(len, texts))
         end = time.process_time() + SECONDS + length * SECONDS_PER_CHARACTER
         found: list[tuple[int, Any]] = []
-        with self._in_time(length):
+        with self._in_time(f"on {length} characters of text"):
             for i, text in enumerate(texts):
                 matches = self._compiled.finditer(text, timeout=max(end - time.process_time(), 1e-3))
                 found += [(i, match) for match in matches]
@@ -83,38 +83,32 @@ class LimitedRegex:
 
     def search(self, text: str) -> Any:
         """The first match in a text, or `None`; :raises UnsafePatternError: if that takes too long."""
-        with self._in_time(len(text)):
+        with self._in_time(f"on {len(text)} characters of text"):
             return self._compiled.search(text, timeout=SECONDS)
 
     def match(self, text: str, start: int) -> Any:
         """The match that begins at a place, or `None`; :raises UnsafePatternError: if that takes too long."""
-        with self._in_time(len(text)):
+        with self._in_time(f"on {len(text)} characters of text"):
             return self._compiled.match(text, start, timeout=SECONDS)
-
-    @contextmanager
-    def _in_time(self, length: int) -> Iterator[None]:
-        try:
-            yield
-        except TimeoutError:
-            raise self.too_slow(f"on {length} characters of text") from None
 
     def try_out(self) -> None:
         """Search texts on which bad expressions are slow; :raises UnsafePatternError: if this one is."""
         expression = self._compiled.pattern
         end = time.process_time() + _TRIAL_SECONDS
-        try:
+        with self._in_time("on a trial"):
             for text in _hostile_texts(expression) if _REPEATS.search(expression) else ():
                 for _ in self._compiled.finditer(text, timeout=max(end - time.process_time(), 1e-3)):
                     pass
-        except TimeoutError:
-            raise self.too_slow("on a trial") from None
 
-    def too_slow(self, where: str) -> UnsafePatternError:
-        """The error for an expression that is too slow."""
-        return UnsafePatternError(
-            f"{self.named} took too long {where}; it may read the same text in several ways, as (a+)+ and \\w+\\s*\\w+ "
-            "do: let its parts begin with different characters, or limit repetitions, as in \\w{1,20}"
-        )
+    @contextmanager
+    def _in_time(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError:
+            raise UnsafePatternError(
+                f"{self.named} took too long {where}; it may read the same text in several ways, as (a+)+ and "
+                "\\w+\\s*\\w+ do: let its parts begin with different characters, or limit repetitions, as in \\w{1,20}"
+            ) from None
 
 
 def _hostile_texts(expression: str) -> Iterator[str]:

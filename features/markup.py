@@ -151,7 +151,12 @@ class Encoding:
         """Whether the whole text is quoted-printable."""
         if self.sign != "=" or sum(match[0].count("=") for match in found) < text.count("="):
             return False
-        return any(_ends_long_line(match) if match[0].endswith("\n") else _is_beyond_ascii(match) for match in found)
+        return any(
+            match.start() - text.rfind("\n", 0, match.start()) > _LONG_LINE
+            if match[0].endswith("\n")
+            else _is_beyond_ascii(match)
+            for match in found
+        )
 
     def _is_encoded(self, match: re.Match[str], several: frozenset[int]) -> bool:
         data, text = _bytes(match), match.string
@@ -186,10 +191,6 @@ def _is_beyond_ascii(match: re.Match[str]) -> bool:
         return not _bytes(match).decode().isascii()
     except UnicodeDecodeError:
         return False
-
-
-def _ends_long_line(match: re.Match[str]) -> bool:
-    return match.start() - match.string.rfind("\n", 0, match.start()) > _LONG_LINE
 
 
 def _separates(data: bytes) -> bool:

@@ -24,16 +24,19 @@ same way, so the rest of phistack does not import it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from phistack.features.errors import PackageError, SettingsError, did_you_mean, no_such
+from phistack.features.files import file_named, read_regular
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,16 @@ class FileRegistry:
             raise SettingsError(no_such(self.what, name, self.names))
         refuse_two(self.what, name, [package for package, _ in self._files[name]])
         return self._files[name][0][1].read_text(encoding="utf-8")
+
+    def read(self, given: str, parse: Callable[[str], _T]) -> _T:
+        """One of the files, or a user's at a path, as `parse` reads it; raises what `text` does.
+
+        :raises SettingsError: naming the user's file, if it cannot be read or parsed.
+        """
+        if given in self._files or not Path(given).exists():
+            return parse(self.text(given))
+        with file_named(f"the {self.what}", Path(given)):
+            return parse(read_regular(Path(given)).decode("utf-8"))
 
     def table(self, name: str) -> dict[str, Any]:
         """A TOML file as a table; raises what `text` does."""

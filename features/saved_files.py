@@ -150,11 +150,6 @@ class SavedFiles:
             return read_arrays(self.read(name))
 
 
-def same_type(value: object, kind: Any) -> Any:
-    """The value, with lists as the tuples that a type asks for; :raises ValueError: if it is not of the type."""
-    return msgspec.convert(value, kind)
-
-
 def check_name(name: str) -> None:
     """Check that a name is inside its folder; :raises BundleError: if not."""
     if not _NAME.fullmatch(name):

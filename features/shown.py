@@ -64,9 +64,8 @@ def hashed(name: str) -> str:
 
 def explained(message: str) -> str:
     """What to append to a message: an explanation if it shows a hash, otherwise nothing."""
-    return (
-        f" (# stands for a name that may be a patient's; {SHOW_VARIABLE}=1 shows it)" if _HASHED.search(message) else ""
-    )
+    explanation = f" (# stands for a name that may be a patient's; {SHOW_VARIABLE}=1 shows it)"
+    return explanation if _HASHED.search(message) else ""
 
 
 def _shown(name: str, alphabet: re.Pattern[str], words: frozenset[str]) -> str:

@@ -153,8 +153,7 @@ class Tokeniser:
 
     def __call__(self, text: str) -> TokenOffsets:
         """Offsets of all tokens: starts and ends, each of shape `(n_tokens,)`."""
-        words, gaps = self.cut(text)
-        return offsets_of(words, gaps)
+        return offsets_of(*self.cut(text))
 
     def cut(self, text: str) -> tuple[list[str], list[str]]:
         """The text of each token, and the white space before it; both of length `n_tokens`."""
@@ -191,19 +190,17 @@ def camel_case_pieces(run: str) -> tuple[str, ...]:
     A stretch of capitals stays whole (`MADRID`), except for the last one before a lower-case letter
     (`MRISmith` -> `MRI`, `Smith`).
     """
-    cuts = [
-        i
-        for i in range(1, len(run))
-        if run[i].isupper() and (run[i - 1].islower() or (i + 1 < len(run) and run[i + 1].islower()))
-    ]
-    return tuple(run[a:b] for a, b in zip([0, *cuts], [*cuts, len(run)], strict=True))
+    cuts = (
+        i for i in range(1, len(run)) if run[i].isupper() and (run[i - 1].islower() or run[i + 1 : i + 2].islower())
+    )
+    return tuple(run[a:b] for a, b in pairwise((0, *cuts, len(run))))
 
 
 @lru_cache(maxsize=65536)
 def capital_pieces(run: str) -> tuple[str, ...]:
     """Split a run of letters before every upper-case letter: `McDonald` -> `Mc`, `Donald`; `MRI` -> `M`, `R`, `I`."""
-    cuts = [i for i in range(1, len(run)) if run[i].isupper()]
-    return tuple(run[a:b] for a, b in zip([0, *cuts], [*cuts, len(run)], strict=True))
+    cuts = (i for i in range(1, len(run)) if run[i].isupper())
+    return tuple(run[a:b] for a, b in pairwise((0, *cuts, len(run))))
 
 
 _CUTS: dict[str, Callable[[str], tuple[str, ...]]] = {

@@ -29,7 +29,7 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds, lines_touched, tokens_touched
 from phistack.features.documents import Span
 from phistack.features.errors import PackageError, SettingsError, did_you_mean
-from phistack.features.saved_files import SavedFiles, same_type
+from phistack.features.saved_files import SavedFiles
 from phistack.submodels.registry import KINDS, newest, usual_name
 
 KIND = "kind"
@@ -300,4 +300,4 @@ def saved_submodel(kind: type[_S], settings: Mapping[str, object]) -> _S:
 def _typed(kind: type[Submodel], settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings in the types of the constructor, as tuples for lists; :raises ValueError: for a wrong type."""
     hints = get_type_hints(kind.__init__)
-    return {name: same_type(value, hints.get(name, Any)) for name, value in settings.items()}
+    return {name: msgspec.convert(value, hints.get(name, Any)) for name, value in settings.items()}

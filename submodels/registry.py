@@ -29,7 +29,7 @@ KINDS = Registry(
 # A table and not entry points of our own package, as these are written on installation only: a checkout that is updated
 # without it would lack kinds.
 
-_KIND = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\.v(?P<version>[0-9]+)")
+_KIND = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\.v[0-9]+")
 
 
 def usual_name(kind: str) -> str:
@@ -66,9 +66,4 @@ def newest(name: str) -> str:
             f"a kind of another package needs that package installed"
         )
     refuse_two(KINDS.what, usual, {package for kind in versions for package in KINDS.packages(kind)})
-    return name if name != usual else max(versions, key=_version)
-
-
-def _version(kind: str) -> int:
-    match = _KIND.fullmatch(kind)
-    return int(match["version"]) if match else 0
+    return name if name != usual else max(versions, key=lambda kind: int(kind.rpartition(".v")[2]))

@@ -12,7 +12,7 @@ Sentences are separated by `reach` empty places, so no offset up to `reach` look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -151,20 +151,16 @@ class TokenGrid:
 def _starts(tables: Sequence[FeatureTable], lengths: Sequence[int], within: str) -> Integers:
     """The first token of each sentence, line or note, over all notes."""
     offsets = np.cumsum([0, *lengths])
-    starts = [
-        _STRETCHES[within](table).astype(np.int64) + offset for table, offset in zip(tables, offsets, strict=False)
-    ]
-    return np.concatenate(starts) if starts else np.zeros(0, dtype=np.int64)
+    starts = (STRETCHES[within](table) + offset for table, offset in zip(tables, offsets, strict=False))
+    return np.concatenate([np.zeros(0, dtype=np.int64), *starts])
 
 
-_STRETCHES: dict[str, Callable[[FeatureTable], Integers32]] = {
+STRETCHES: Mapping[str, Callable[[FeatureTable], Integers32]] = {
     "sentence": lambda table: table.sentences[:-1],
     "line": line_starts,
     "note": lambda table: table.sentences[: min(1, len(table))],
 }
-
-STRETCHES = tuple(_STRETCHES)
-"""The stretches within which tokens are neighbours; a line is the sentences that share a line."""
+"""The stretches within which tokens are neighbours -> their first tokens; a line is the sentences that share a line."""
 
 
 def _spread(values: NDArray[Any], places: Integers, n_places: int, edge: int) -> Integers32:

@@ -119,7 +119,7 @@ class RuleTemplate:
         return " & ".join(map(str, self.atoms))
 
 
-def read_templates(text: str, name: str = "the template file") -> tuple[RuleTemplate, ...]:
+def read_templates(text: str) -> tuple[RuleTemplate, ...]:
     """Read a template file.
 
     Each line gives a template once, so `{a, b}[0] & {a, b}[0]` gives only the pair; repetition on separate lines is
@@ -134,7 +134,7 @@ def read_templates(text: str, name: str = "the template file") -> tuple[RuleTemp
             try:
                 templates.extend(_expanded(declaration))
             except SettingsError as error:
-                raise SettingsError(f"{name}, line {number}: {error}") from None
+                raise SettingsError(f"line {number}: {error}") from None
     return tuple(templates)
 
 
@@ -152,8 +152,8 @@ def _expanded(declaration: str) -> list[RuleTemplate]:
 
 
 def named_templates(name: str) -> tuple[RuleTemplate, ...]:
-    """One of the sets `TEMPLATES`; :raises SettingsError: for an unknown name."""
-    return read_templates(TEMPLATES.text(name), f"the template set {name}")
+    """One of the sets `TEMPLATES`, or those of the file at a path; :raises SettingsError: if they cannot be read."""
+    return TEMPLATES.read(name, read_templates)
 
 
 def restricted(templates: Iterable[RuleTemplate], columns: Collection[str]) -> tuple[RuleTemplate, ...]:

@@ -68,24 +68,24 @@ def nothing_loaded() -> None:
     taggers._chunker.cache_clear()
 
 
+@pytest.fixture
+def english_tagger(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """NLTK with the data of its tagger, and of nothing else."""
+    if not (NLTK_DATA / "taggers").is_dir():
+        pytest.skip("the tagger's data is not beside the checkout")
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setattr(nltk.data, "path", [str(NLTK_DATA)])
+    return nltk
+
+
 @pytest.mark.parametrize("given", ["spacy", "spacy:os", "localhost:9000"])
 def test_other_settings_are_refused(given: str) -> None:
     with pytest.raises(SettingsError, match="CoreNLP"):
         annotator_of("ner", given)
 
 
-@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
-def test_nltk_tags_english(monkeypatch: pytest.MonkeyPatch) -> None:
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
-    tags = annotator_of("pos", "nltk").tags(WORDS, SENTENCES)
-    assert tags == ["PRP", "VBD", "NNP", ".", "NNP", "VBD"]
-
-
-@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
-def test_a_feature_table_holds_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
+@pytest.mark.usefixtures("english_tagger")
+def test_a_feature_table_holds_the_tags_of_nltk() -> None:
     space = FeatureSpace(FeatureSettings(pos="nltk"))
     [table, empty] = space.fit([Document("a", "She saw Ann.\nBo left"), Document("b", "")])
     assert [space.values("pos")[i] for i in table.column("pos")] == ["PRP", "VBD", "NNP", ".", "NNP", "VBD"]
@@ -101,22 +101,17 @@ def test_absent_data_is_one_sentence_with_the_command(tmp_path: Path, monkeypatc
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
-def test_absent_data_of_the_chunker_is_one_sentence_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", [str(NLTK_DATA)])
+@pytest.mark.usefixtures("english_tagger")
+def test_absent_data_of_the_chunker_is_one_sentence_with_the_command() -> None:
     with pytest.raises(MissingResourceError) as caught:
         annotator_of("ner", "nltk").tags(WORDS, SENTENCES)
     assert "python -m nltk.downloader averaged_perceptron_tagger_eng maxent_ne_chunker_tab words" in str(caught.value)
     assert "\n" not in str(caught.value) and 'ner = ""' in str(caught.value)
 
 
-@pytest.mark.skipif(not (NLTK_DATA / "taggers").is_dir(), reason="the tagger's data is not beside the checkout")
-def test_each_token_of_an_entity_has_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_token_of_an_entity_has_its_type(english_tagger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """NLTK's own trees, by a chunker that takes each run of proper nouns for a person."""
-    nltk = pytest.importorskip("nltk")
-    monkeypatch.setattr(nltk.data, "path", [str(NLTK_DATA)])
-    monkeypatch.setattr("nltk.chunk.ne_chunker", lambda: nltk.RegexpParser("PERSON: {<NNP>+}"))
+    monkeypatch.setattr("nltk.chunk.ne_chunker", lambda: english_tagger.RegexpParser("PERSON: {<NNP>+}"))
     sentences = np.array([0, 0, 4, 6], dtype=np.int32)
     assert annotator_of("ner", "nltk").tags(WORDS, sentences) == ["O", "O", "PERSON", "O", "PERSON", "O"]
 
@@ -130,22 +125,14 @@ def test_notes_in_another_language_are_not_tagged_as_english(column: str) -> Non
 @pytest.mark.parametrize(
     ("column", "tags"),
     [
-        ("pos", ["NNP", "X", "NNP", ".", "NNP", "X"]),
+        ("pos", ["NNP", "X", "NNP", "X", "NNP", "X"]),
         ("ner", ["SHE", "SAW", "ANN", ".", "BO", "LEFT"]),
     ],
 )
 def test_a_server_tags_the_given_tokens(server: tuple[str, dict[str, Answer]], column: str, tags: list[str]) -> None:
     url, answer = server
     asked: list[str] = []
-
-    def remember(sentence: str) -> dict[str, Any]:
-        asked.append(sentence)
-        reply = one_tag_a_word(sentence)
-        for word in reply["sentences"][0]["tokens"]:
-            word["pos"] = "." if word["word"] == "." else word["pos"]
-        return reply
-
-    answer["to"] = remember
+    answer["to"] = lambda sentence: asked.append(sentence) or one_tag_a_word(sentence)
     assert annotator_of(column, url).tags(WORDS, SENTENCES) == tags
     assert asked == ["She saw Ann .", "Bo left"]
 

@@ -22,8 +22,9 @@ from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
 from phistack.submodels.blstm.gradients import FlatBatch
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, batches_of, blocks_of, rows_of
+from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.weights import NetworkSizes, first_weights
+from phistack.submodels.blstm.weights import first_weights, network_shapes
 from tests.invented_names import NAMES
 
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
@@ -111,10 +112,9 @@ def _slow_emissions(
 @given(data=st.data())
 def test_emissions_are_those_of_the_network_without_any_sharing(data: st.DataObject) -> None:
     random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    sizes = NetworkSizes(
-        words=6, characters=5, values=12, columns=3, tags=3, lstm=4, kernels=(3, 1, 22), channels=2, word=3, character=2
-    )
-    weights = {name: random.normal(0, 0.5, shape).astype(np.float32) for name, shape in sizes.shapes().items()}
+    sizes = BlstmSettings(lstm_size=4, kernels=(3, 1, 22), channels=2, word_size=3, character_size=2)
+    shapes = network_shapes(sizes, words=6, characters=5, values=12, columns=3, tags=3)
+    weights = {name: random.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
     characters = random.integers(1, 5, (7, LONGEST_WORD + 2), dtype=np.int32)
     characters[np.arange(22) > random.integers(0, 22, (7, 1))] = 0
     characters[:, [0, -1]] = 0
@@ -278,8 +278,8 @@ def test_rows_hold_every_token_once_and_lines_are_cut_only_where_too_long(lines:
 
 
 def test_first_weights_come_from_the_seed_alone() -> None:
-    sizes = NetworkSizes(words=5, characters=6, values=7, columns=2, tags=3, lstm=4)
-    first, again, other = first_weights(sizes, 1), first_weights(sizes, 1), first_weights(sizes, 2)
-    assert {name: array.shape for name, array in first.items()} == sizes.shapes()
+    shapes = network_shapes(BlstmSettings(lstm_size=4), words=5, characters=6, values=7, columns=2, tags=3)
+    first, again, other = (first_weights(shapes, seed) for seed in (1, 1, 2))
+    assert {name: array.shape for name, array in first.items()} == shapes
     assert all(np.array_equal(first[name], again[name]) for name in first)
     assert not np.array_equal(first["word"], other["word"])

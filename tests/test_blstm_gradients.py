@@ -19,10 +19,11 @@ from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.layers import WordPrediction, scored
 from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
 from phistack.submodels.blstm.rows import EncodedNote
+from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.tensorflow_reading import load_tensorflow
 from phistack.submodels.blstm.tensorflow_reading import read as read_by_tensorflow
-from phistack.submodels.blstm.weights import NetworkSizes, first_weights
+from phistack.submodels.blstm.weights import first_weights, network_shapes
 from phistack.submodels.chain.crf import Lines
 from tests.invented_names import FEW_NAMES
 
@@ -31,19 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in mat
 
 ROOT = Path(__file__).parents[1]
 
-SIZES = NetworkSizes(
-    words=9,
-    characters=7,
-    values=8,
-    columns=2,
-    tags=5,
-    word=6,
-    character=3,
-    kernels=(2, 3),
-    channels=4,
-    feature=2,
-    lstm=5,
-)
+SMALL: Any = {"word_size": 6, "character_size": 3, "kernels": (2, 3), "channels": 4, "feature_size": 2, "lstm_size": 5}
 
 
 def drawn_note(lengths: list[int], random: np.random.Generator) -> EncodedNote:
@@ -55,21 +44,27 @@ def drawn_note(lengths: list[int], random: np.random.Generator) -> EncodedNote:
     return EncodedNote(words, spellings, values, bounds, bounds, tags, states)
 
 
-VARIANTS = {
-    "plain": SIZES,
-    "LSTM over characters": replace(SIZES, kernels=(), character_lstm=3),
-    "layer of features": replace(SIZES, feature_layer=3),
-    "no chain": replace(SIZES, chain=False),
-    "language models": replace(SIZES, kernels=(3, 2), states=3),
-    "all but a CNN": replace(SIZES, kernels=(), feature_layer=3, states=3),
+VARIANTS: dict[str, Any] = {
+    "plain": {},
+    "LSTM over characters": {"kernels": (), "character_lstm": 3},
+    "layer of features": {"feature_layer": 3},
+    "no chain": {"crf": False},
+    "language models": {"kernels": (3, 2), "states": 3},
+    "all but a CNN": {"kernels": (), "feature_layer": 3, "states": 3},
 }
 
 
-def drawn(sizes: NetworkSizes, lengths: list[list[int]], random: np.random.Generator) -> tuple[list[EncodedNote], Any]:
-    """Notes, and the spellings of their words."""
+def drawn(
+    variant: str, lengths: list[list[int]], seed: int, random: np.random.Generator
+) -> tuple[dict[str, Any], list[EncodedNote], Any]:
+    """The weights of a variant, notes, and the spellings of their words."""
+    changes = {"states": 0, **VARIANTS[variant]}
+    states = changes.pop("states")
+    sizes = BlstmSettings(**SMALL | changes)
+    shapes = network_shapes(sizes, words=9, characters=7, values=8, columns=2, tags=5, states=states)
     notes = [drawn_note(of_note, random) for of_note in lengths]
     characters = random.integers(0, 7, (6, 9)).astype(np.int32)
-    return [note if sizes.states else replace(note, states=None) for note in notes], characters
+    return first_weights(shapes, seed), [n if states else replace(n, states=None) for n in notes], characters
 
 
 def batch_of(notes: list[EncodedNote], characters: Any) -> FlatBatch:
@@ -84,14 +79,13 @@ def batch_of(notes: list[EncodedNote], characters: Any) -> FlatBatch:
 )
 def test_tensorflow_computes_the_same(variant: str, lengths: list[list[int]], seed: int) -> None:
     load_tensorflow(1)
-    sizes, random = VARIANTS[variant], np.random.default_rng(seed)
-    notes, characters = drawn(sizes, lengths, random)
+    weights, notes, characters = drawn(variant, lengths, seed % 1000, np.random.default_rng(seed))
     prediction = WordPrediction.of(notes, words=3, weight=0.4)
-    weights = {**first_weights(sizes, seed % 1000), **prediction.first_weights(sizes.lstm, 1)}
+    weights |= prediction.first_weights(SMALL["lstm_size"], 1)
     batch = batch_of(notes, characters)
     (loss, of_rows, ours), (other, of_other_rows, theirs) = (
         loss_and_gradients(
-            weights, batch, sizes, prediction=prediction, dropout=0.5, generator=np.random.default_rng(7), read=way
+            weights, batch, prediction=prediction, dropout=0.5, generator=np.random.default_rng(7), read=way
         )
         for way in (read, read_by_tensorflow)
     )
@@ -105,15 +99,14 @@ def test_tensorflow_computes_the_same(variant: str, lengths: list[list[int]], se
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_annotating_reads_as_training_does(variant: str) -> None:
-    sizes, random = VARIANTS[variant], np.random.default_rng(3)
-    notes, characters = drawn(sizes, [[3, 2, 4], [1], [5, 5]], random)
+    weights, notes, characters = drawn(variant, [[3, 2, 4], [1], [5, 5]], 1, np.random.default_rng(3))
     notes = [replace(note, words=note.spellings) for note in notes]  # a word follows from its spelling
-    weights, batch = first_weights(sizes, 1), batch_of(notes, characters)
+    batch = batch_of(notes, characters)
     values = weights["feature"][batch.features].reshape(len(batch.words), -1)
-    after = np.concatenate([*([] if sizes.feature_layer else [values]), batch.states], axis=1)
+    after = np.concatenate([*([] if "hidden" in weights else [values]), batch.states], axis=1)
     output, _ = read(weights, batch, weights["word"][batch.words], after, np.ones((1, 1), dtype=np.float32))
     expected, _ = scored(output, values, weights)
-    blocks = ((), ()) if sizes.feature_layer else ((1,), (0,))
+    blocks = ((), ()) if "hidden" in weights else ((1,), (0,))
     found = emissions_of([weights], notes, characters, blocks, window=100)
     assert np.allclose(np.concatenate(found), expected, atol=1e-5)
 
@@ -122,15 +115,14 @@ def test_annotating_reads_as_training_does(variant: str) -> None:
 @settings(max_examples=2)
 @given(seed=st.integers(0, 2**32 - 1), locked=st.booleans())
 def test_gradients_are_those_of_finite_differences_under_dropout(variant: str, seed: int, locked: bool) -> None:
-    sizes, random = VARIANTS[variant], np.random.default_rng(seed)
-    notes, characters = drawn(sizes, [[3, 2], [4]], random)
+    random = np.random.default_rng(seed)
+    weights, notes, characters = drawn(variant, [[3, 2], [4]], 1, random)
     batch, prediction = batch_of(notes, characters), WordPrediction.of(notes, words=3, weight=0.4)
-    weights = {**first_weights(sizes, 1), **prediction.first_weights(sizes.lstm, 1)}
-    weights = {name: values.astype(np.float32) for name, values in weights.items()}
+    weights |= prediction.first_weights(SMALL["lstm_size"], 1)
 
     def loss() -> tuple[float, Gradients]:
         found, _, gradients = loss_and_gradients(
-            weights, batch, sizes, dropout=0.5, locked=locked, generator=np.random.default_rng(7), prediction=prediction
+            weights, batch, dropout=0.5, locked=locked, generator=np.random.default_rng(7), prediction=prediction
         )
         return found, gradients
 

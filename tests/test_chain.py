@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
@@ -45,6 +45,9 @@ class Case:
         )
         emissions = random.normal(0, scale, (n_tokens, size))
         return cls(chain.constrained(scheme) if constrained else chain, emissions, scheme)
+
+    def lattice(self, bounds: ArrayLike | None = None) -> Lattice:
+        return Lattice.over(self.chain, self.emissions, bounds)
 
     def scores(self) -> dict[tuple[int, ...], float]:
         """Every tag sequence and its score."""
@@ -82,20 +85,18 @@ CASES = st.builds(
 @given(CASES)
 def test_enumeration_gives_the_same_best_path_partition_and_marginals(case: Case) -> None:
     scores, probabilities = case.scores(), case.probabilities()
-    assert tuple(Lattice.over(case.chain, case.emissions).best_path()) == max(scores, key=scores.__getitem__)
-    assert Lattice.over(case.chain, case.emissions).log_z.sum() == pytest.approx(
-        math.log(sum(map(math.exp, scores.values())))
-    )
+    assert tuple(case.lattice().best_path()) == max(scores, key=scores.__getitem__)
+    assert case.lattice().log_z.sum() == pytest.approx(math.log(sum(map(math.exp, scores.values()))))
     expected = np.zeros_like(case.emissions)
     for path, probability in probabilities.items():
         expected[np.arange(len(path)), path] += probability
-    assert Lattice.over(case.chain, case.emissions).marginals() == pytest.approx(expected)
+    assert case.lattice().marginals() == pytest.approx(expected)
 
 
 @given(CASES, st.sampled_from([0.02, 0.2, 0.6]))
 def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: float) -> None:
     expected = {span: p for span, p in case.span_probabilities().items() if abs(p - threshold) > 1e-9}
-    found = {(a, b, label): p for a, b, label, p in spans_of(Lattice.over(case.chain, case.emissions), threshold)}
+    found = {(a, b, label): p for a, b, label, p in spans_of(case.lattice(), threshold)}
     assert found == pytest.approx({span: p for span, p in expected.items() if p >= threshold})
 
 
@@ -103,17 +104,14 @@ def test_enumeration_gives_the_same_span_probabilities(case: Case, threshold: fl
 @settings(max_examples=20)
 def test_a_span_asked_for_is_given_whatever_its_probability(case: Case) -> None:
     wanted = min(case.span_probabilities().items(), key=lambda item: item[1])
-    assert [
-        (a, b, label) for a, b, label, _ in spans_of(Lattice.over(case.chain, case.emissions), 1.1, [wanted[0]])
-    ] == [wanted[0]]
-    (found,) = spans_of(Lattice.over(case.chain, case.emissions), 1.1, [wanted[0]])
-    assert found[3] == pytest.approx(wanted[1], abs=1e-9)
+    [(*found, probability)] = spans_of(case.lattice(), 1.1, [wanted[0]])
+    assert tuple(found) == wanted[0] and probability == pytest.approx(wanted[1], abs=1e-9)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from(sorted(TAG_SETS)))
 def test_the_constrained_best_path_has_no_orphans(seed: int, n_tokens: int, scheme: str) -> None:
     case = Case.drawn(seed, n_tokens, scheme, constrained=True, scale=20.0)
-    tags = [case.chain.tags[i] for i in Lattice.over(case.chain, case.emissions).best_path()]
+    tags = [case.chain.tags[i] for i in case.lattice().best_path()]
     for before, tag, after in zip(["O", *tags], tags, [*tags[1:], "O"], strict=False):
         prefix, _, label = tag.partition("-")
         if prefix in "IE":
@@ -128,23 +126,21 @@ def test_many_sentences_at_once_are_as_each_alone(lengths: list[int], seed: int)
     case = Case.drawn(seed, int(bounds[-1]), "BIO", constrained=False)
     parts = [case.emissions[a:b] for a, b in itertools.pairwise(bounds)]
     paths = [Lattice.over(case.chain, part).best_path() for part in parts]
-    assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == np.concatenate(paths).tolist()
+    assert case.lattice(bounds).best_path().tolist() == np.concatenate(paths).tolist()
     alone = np.concatenate([Lattice.over(case.chain, part).marginals() for part in parts])
-    assert Lattice.over(case.chain, case.emissions, bounds).marginals() == pytest.approx(alone)
+    assert case.lattice(bounds).marginals() == pytest.approx(alone)
     shifted = {
         (int(offset) + a, int(offset) + b, label): p
         for offset, part in zip(bounds, parts, strict=False)
         for a, b, label, p in spans_of(Lattice.over(case.chain, part), 0.1)
     }
-    assert {
-        (a, b, label): p for a, b, label, p in spans_of(Lattice.over(case.chain, case.emissions, bounds), 0.1)
-    } == pytest.approx(shifted)
+    assert {(a, b, label): p for a, b, label, p in spans_of(case.lattice(bounds), 0.1)} == pytest.approx(shifted)
 
 
 @pytest.mark.parametrize("scheme", sorted(TAG_SETS))
 def test_long_sentences_and_large_scores_stay_finite(scheme: str) -> None:
     case = Case.drawn(1, 2000, scheme, constrained=True, scale=15.0)
-    marginals = Lattice.over(case.chain, case.emissions).marginals()
+    marginals = case.lattice().marginals()
     assert np.isfinite(marginals).all()
     assert marginals.sum(axis=1) == pytest.approx(np.ones(2000))
 
@@ -161,8 +157,8 @@ def test_sums_over_logarithms_give_the_same_marginals(seed: int, n_tokens: int, 
         back.append(np.logaddexp.reduce(chain.transitions + row + back[-1], axis=1))
     joint = np.array(ahead) + np.array(back[::-1])
     log_z = np.logaddexp.reduce(joint, axis=1)
-    assert Lattice.over(chain, case.emissions).marginals() == pytest.approx(np.exp(joint - log_z[:, None]), abs=1e-9)
-    assert Lattice.over(chain, case.emissions).log_z.sum() == pytest.approx(log_z[0])
+    assert case.lattice().marginals() == pytest.approx(np.exp(joint - log_z[:, None]), abs=1e-9)
+    assert case.lattice().log_z.sum() == pytest.approx(log_z[0])
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 4.0]))
@@ -170,7 +166,7 @@ def test_a_path_taken_for_the_best_without_search_is_the_best(lengths: list[int]
     bounds = np.cumsum([0, *lengths])
     case = Case.drawn(seed, int(bounds[-1]), "BIOES", constrained=True, scale=scale)
     searched = viterbi(case.chain, case.emissions, Lines.of(bounds, int(bounds[-1])))
-    assert Lattice.over(case.chain, case.emissions, bounds).best_path().tolist() == searched.tolist()
+    assert case.lattice(bounds).best_path().tolist() == searched.tolist()
 
 
 def test_a_sentence_without_tokens() -> None:
@@ -216,7 +212,7 @@ def test_chosen_candidates_are_the_best_path_and_never_overlap(seed: int, constr
     candidates = propose(case.chain, case.emissions, [table], [table.sentences], "crf", 0.3)[0]
     chosen = [c.span for c in candidates if c.chosen]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(chosen, 2))
-    path = Lattice.over(case.chain, case.emissions, table.sentences).best_path()
+    path = case.lattice(table.sentences).best_path()
     expected = [
         Span(int(table.offsets[0][begin + a]), int(table.offsets[1][begin + b - 1]), label)
         for begin, stop in itertools.pairwise(table.sentences.tolist())

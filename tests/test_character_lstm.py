@@ -1,25 +1,24 @@
 """Characters read by a bidirectional LSTM, within a submodel; its vectors are tested with the gradients."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document, Span
 from phistack.features.saved_files import SavedFiles
+from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.weights import NetworkSizes, first_weights
-
-UNITS = 3
-SIZES = NetworkSizes(
-    words=4, characters=9, values=0, columns=0, tags=3, character=5, kernels=(), character_lstm=UNITS, lstm=4
-)
+from phistack.submodels.blstm.weights import first_weights, network_shapes
 
 
-def test_without_it_the_first_weights_are_as_they_were() -> None:
-    plain = first_weights(replace(SIZES, kernels=(2,), character_lstm=0), seed=1)
-    assert not [name for name in plain if name.startswith("characters_")]
-    assert (first_weights(SIZES, seed=1)["characters_forward_bias"].reshape(4, UNITS)[2] == 1).all()
+def test_its_weights_are_there_only_with_it_and_its_forget_gates_begin_open() -> None:
+    without, with_it = (
+        first_weights(
+            network_shapes(BlstmSettings(character_lstm=units), words=4, characters=9, values=0, columns=0, tags=3), 1
+        )
+        for units in (0, 3)
+    )
+    assert not [name for name in without if name.startswith("characters_")]
+    assert (with_it["characters_forward_bias"].reshape(4, 3)[2] == 1).all()
 
 
 def test_a_submodel_learns_names_by_it_and_is_saved() -> None:

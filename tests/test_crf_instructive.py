@@ -16,6 +16,7 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
+from phistack.submodels.blstm.training import f1_of
 from phistack.submodels.crf.crfsuite import instructive_tokens, pieces
 from phistack.submodels.crf.submodel import CrfSubmodel
 
@@ -76,12 +77,9 @@ def test_what_looks_most_like_phi_to_naive_bayes_is_learned_from(
 
 
 def test_the_sample_is_spread_evenly() -> None:
-    attributes, is_phi, lines = (
-        np.full((1, 400_000), -1, dtype=np.int32),
-        np.zeros(400_000, dtype=bool),
-        np.arange(400_000),
-    )
-    learned = instructive_tokens(attributes, is_phi, lines, look_alikes=0.3, others=0.05)
+    n = 400_000
+    attributes, is_phi = np.full((1, n), -1, dtype=np.int32), np.zeros(n, dtype=bool)
+    learned = instructive_tokens(attributes, is_phi, np.arange(n), look_alikes=0.3, others=0.05)
     assert learned.mean() == pytest.approx(0.05)
     assert learned.reshape(10, -1).mean(axis=1) == pytest.approx(0.05)
 
@@ -118,11 +116,7 @@ def test_most_text_is_left_out_and_what_is_learned_finds_as_much(monkeypatch: py
     taught, held_out = tables[:30], tables[30:]
     right = []
     for others in (0.05, 1.0):
-        crf = CrfSubmodel(max_iterations=20, others=others).fit(taught)
-        found = [{c.span for c in candidates if c.chosen} for candidates in crf.propose(held_out)]
-        gold = [set(table.document.spans) for table in held_out]
-        n_all = sum(map(len, found)) + sum(map(len, gold))
-        right.append(2 * sum(len(a & b) for a, b in zip(found, gold, strict=True)) / n_all)
+        right.append(f1_of(held_out, CrfSubmodel(max_iterations=20, others=others).fit(taught).propose(held_out)))
         if others < 1:
             assert Counting.n_tokens < 0.5 * sum(map(len, taught))
     assert right[0] >= right[1] - 0.02

@@ -26,9 +26,7 @@ HIPAA_SCRIPT = (
     ("name", "n_labels", "language"),
     [("i2b2-2014", 32, "en"), ("ngrid-2016", 31, "en"), ("meddocan", 29, "es"), ("nut", 16, "nl")],
 )
-def test_each_set_has_the_published_number_of_types_in_eight_categories(
-    name: str, n_labels: int, language: str
-) -> None:
+def test_each_set_has_the_published_types_in_eight_categories(name: str, n_labels: int, language: str) -> None:
     labels = LabelSet.named(name)
     assert (len(labels.labels), labels.language) == (n_labels, language)
     assert len({labels.category(label) for label in labels.labels}) == 8
@@ -65,11 +63,6 @@ def test_category_and_hipaa_status(name: Any, label: Any, category: Any, hipaa: 
     assert (labels.category(label), labels.hipaa(label)) == (category, hipaa)
 
 
-def test_the_sets_are_listed() -> None:
-    papers = ("nut", "stockholm-epr-phi", "tjongkimsang2019")
-    assert LabelSet.names() == ("anonymate2019", "i2b2-2014", "meddocan", "ngrid-2016", *papers)
-
-
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_mapping_covers_its_source_and_stays_in_its_target(source: str, target: str) -> None:
     mapping = label_mapping(source, target)
@@ -89,12 +82,8 @@ def test_mappings_keep_hipaa_status_into_the_coarser_dutch_set() -> None:
     assert lost == []
 
 
-def test_the_swedish_set_has_the_eight_types_of_its_corpus() -> None:
-    labels = LabelSet.named("stockholm-epr-phi")
-    assert (len(labels.labels), labels.language) == (8, "sv")
-
-
 def test_the_classes_of_the_papers_are_all_there() -> None:
+    assert (len(LabelSet.named("stockholm-epr-phi").labels), LabelSet.named("stockholm-epr-phi").language) == (8, "sv")
     assert LabelSet.named("tjongkimsang2019").labels == ("PER", "ORG", "LOC", "MISC", "NUM", "DATE", "MAIL", "URL")
     groups = LabelSet.named("anonymate2019").categories
     counted = {group: list(groups.values()).count(group) for group in ("PII", "CII", "Other")}
@@ -108,14 +97,9 @@ def test_every_set_maps_to_the_eight_classes_and_keeps_hipaa_status(source: str)
     assert lost in ([], ["USERNAME"], ["SEXO_SUJETO_ASISTENCIA"]) or source == "meddocan"
 
 
-def test_unknown_names_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(LabelError, match="i2b2-2014"):
-        LabelSet.named("i2b2-1999")
-    with pytest.raises(LabelError, match="nut to meddocan"):
-        label_mapping("nut", "meddocan")
-
-
 def test_a_mapping_that_is_not_there_is_refused_with_what_to_do() -> None:
+    with pytest.raises(LabelError, match=r"there is no label set named i2b2-1999 .*there are .*i2b2-2014"):
+        LabelSet.named("i2b2-1999")
     with pytest.raises(LabelError, match="from the label set custom to nut; rename the labels in the corpus"):
         label_mapping("custom", "nut")
     with pytest.raises(LabelError, match=r"did you mean nut.*; map to .*nut"):

@@ -9,8 +9,7 @@ import pytest
 from benchmarks import origins
 from benchmarks.origins import SENTENCES, Recall, gap, recall_of, sentences, table_of
 from phistack.ensemble.synthesis import synthesize
-from phistack.ensemble.synthesis.names import origins_abroad
-from phistack.ensemble.synthesis.templates import is_held_out, lists_of
+from phistack.ensemble.synthesis.templates import is_held_out, lists_of, table
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document
@@ -57,9 +56,11 @@ def test_the_command_prints_a_row_an_origin(
 ) -> None:
     notes = synthesize(24, seed=1)
     train_bundle(notes, tmp_path / "engine", EngineSettings(folds=2).only(("regex",)))
-    chosen = ",".join(origins_abroad()[:8])
-    monkeypatch.setattr(sys, "argv", ["origins", str(tmp_path / "engine"), "--origins", chosen, "--sentences", "20"])
+    chosen = [*table("en/origins")][:8]
+    monkeypatch.setattr(
+        sys, "argv", ["origins", str(tmp_path / "engine"), "--origins", ",".join(chosen), "--sentences", "20"]
+    )
     origins.main()
     said = capsys.readouterr().out
-    assert all(origin in said for origin in origins_abroad()[:8])
+    assert all(origin in said for origin in chosen)
     assert said.splitlines()[-1].startswith("largest gap ")

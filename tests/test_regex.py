@@ -120,13 +120,7 @@ HL7 = "PID|1||123456^^^MRN||BIRCHWOOD^ANSELM^Q||19500403|M|||12 ELM ST^^ALBION^^
         ("en", I2B2, "birchwood_ct_20160420.pdf", "20160420", "DATE"),
         ("es", MED, "Nombre: Elvira.\nX", "Elvira", "NOMBRE_SUJETO_ASISTENCIA"),
         ("es", MED, "\ufeffNombre:  Elvira .\r\nApellidos: Soto", "Elvira", "NOMBRE_SUJETO_ASISTENCIA"),
-        (
-            "es",
-            MED,
-            "Médico: Irene de la Vega Ruiz NºCol: 41 41 12345.",
-            "Irene de la Vega Ruiz",
-            "NOMBRE_PERSONAL_SANITARIO",
-        ),
+        ("es", MED, "Médico: Irene de la Vega NºCol: 41 41 12345.", "Irene de la Vega", "NOMBRE_PERSONAL_SANITARIO"),
         ("es", MED, "NºCol: 41 41 12345.", "41 41 12345", "ID_TITULACION_PERSONAL_SANITARIO"),
         ("es", MED, "CP: 41001.", "41001", "TERRITORIO"),
         ("es", MED, "Edad: 70 años Sexo: H.", "70 años", "EDAD_SUJETO_ASISTENCIA"),
@@ -172,42 +166,26 @@ def test_shipped_patterns_find_phi(language: str, label_set: str, text: str, phi
     assert marked(text, language, label_set)[phi] == label
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "BP 120/80"),
-        ("en", "CK of 1028"),
-        ("en", "SVR of 1739"),
-        ("en", "version 1.2.3.400"),
-        ("en", "on 45/45/2012"),
-        ("en", "L4-5"),
-        ("en", "OBX|1|NM|GLU^Glucose||98|mg/dL|70-105||||F"),
-        ("en", "OBR|1|||80053^COMPREHENSIVE METABOLIC PANEL^CPT"),
-        ("en", "DG1|1||I10^Hypertension"),
-        ("en", '{"status":"final","code":"E11.9","value":98}'),
-        ("en", "<status>final</status><value>7</value>"),
-        ("en", "sys=120;dia=80;unit=mmol;smoker=former"),
-        ("en", "chest_ct_axial.dcm"),
-        ("en", "(0018,0015) Body Part: KNEE"),
-        ("de", "um 9.30 Uhr"),
-        ("de", "20-20-20-20"),
-        ("de", "OPS 5-820.00"),
-        ("de", "RR 120/80"),
-        ("de", "TK 8,0"),
-        ("de", "im Mai-Grünwald"),
-        ("sv", "gravid i v 40+5"),
-        ("sv", "uke 34+2"),
-        ("sv", "v 7,5"),
+ONLY_LOOKS_LIKE_PHI = {
+    "en": [
+        "BP 120/80", "CK of 1028", "SVR of 1739", "version 1.2.3.400", "on 45/45/2012", "L4-5", "chest_ct_axial.dcm",
+        "OBX|1|NM|GLU^Glucose||98|mg/dL|70-105||||F", "OBR|1|||80053^COMPREHENSIVE METABOLIC PANEL^CPT",
+        "DG1|1||I10^Hypertension", '{"status":"final","code":"E11.9","value":98}', "(0018,0015) Body Part: KNEE",
+        "<status>final</status><value>7</value>", "sys=120;dia=80;unit=mmol;smoker=former",
     ],
-)
-def test_what_only_looks_like_phi(language: str, text: str) -> None:
-    assert marked(text, language) == {}
+    "de": ["um 9.30 Uhr", "20-20-20-20", "OPS 5-820.00", "RR 120/80", "TK 8,0", "im Mai-Grünwald"],
+    "sv": ["gravid i v 40+5", "uke 34+2", "v 7,5"],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_a_shipped_pattern_has_a_label_of_each_label_set_it_names(name: str) -> None:
-    for label_set, label in SHIPPED[name].labels.items():
-        assert label in LabelSet.named(label_set)
+@pytest.mark.parametrize("language", ONLY_LOOKS_LIKE_PHI)
+def test_what_only_looks_like_phi(language: str) -> None:
+    assert {text: marked(text, language) for text in ONLY_LOOKS_LIKE_PHI[language] if marked(text, language)} == {}
+
+
+def test_shipped_patterns_have_labels_of_the_label_sets_that_they_name() -> None:
+    for pattern in SHIPPED.values():
+        assert all(label in LabelSet.named(label_set) for label_set, label in pattern.labels.items()), pattern.name
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
@@ -401,12 +379,9 @@ def test_a_file_of_another_kind_is_refused(toml: str, tmp_path: Path) -> None:
         user_patterns(Path(own_patterns(tmp_path, toml)))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_an_absent_file_and_two_patterns_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"absent\.toml cannot be used"):
         user_patterns(tmp_path / "absent.toml")
-
-
-def test_two_patterns_of_one_name_are_refused() -> None:
     row = "{ name = 'a', regex = 'x', label = 'A' }"
     with pytest.raises(SettingsError, match="two patterns are named a"):
         parse_patterns(f"patterns = [{row}, {row}]")
@@ -486,12 +461,8 @@ def test_validators_answer_for_any_text(name: str, text: str) -> None:
         ("nl", NUT, "controle wo 18/5 en ma 14-3-2022", {"wo 18/5": "Date", "ma 14-3-2022": "Date"}),
         ("nl", NUT, "van 3 t/m 9 oktober 2021", {"3 t/m 9 oktober 2021": "Date"}),
         ("nl", NUT, "sinds het najaar van 2020, 2e kerstdag", {"het najaar van 2020": "Date", "2e kerstdag": "Date"}),
-        (
-            "nl",
-            NUT,
-            "bel 06 – 48 19 02 77 of 077-3889 214",
-            {"06 – 48 19 02 77": "Phone_fax", "077-3889 214": "Phone_fax"},
-        ),
+        ("nl", NUT, "bel 06 – 48 19 02 77", {"06 – 48 19 02 77": "Phone_fax"}),
+        ("nl", NUT, "bel 077-3889 214", {"077-3889 214": "Phone_fax"}),
         ("nl", NUT, "mail poli@zorg.example", {"poli@zorg.example": "Email"}),
         ("nl", NUT, "fam. Loeffen en HA Blommers", {"Loeffen": "Name", "Blommers": "Name"}),
         ("nl", NUT, "v.d. Sluis, delier", {"v.d. Sluis": "Name"}),
@@ -503,12 +474,7 @@ def test_validators_answer_for_any_text(name: str, text: str) -> None:
         ("es", MED, "placa KXN 42E en vía", {"KXN 42E": "IDENTIF_VEHICULOS_NRSERIE_PLACAS"}),
         ("es", MED, "ingresa el jue 23/3 por disnea", {"jue 23/3": "FECHAS"}),
         ("es", MED, "desde Semana Santa, en otoño de 2019", {"Semana Santa": "FECHAS", "otoño de 2019": "FECHAS"}),
-        (
-            "es",
-            MED,
-            "vive con su hija Loli",
-            {"hija": "FAMILIARES_SUJETO_ASISTENCIA", "Loli": "FAMILIARES_SUJETO_ASISTENCIA"},
-        ),
+        ("es", MED, "vive con su hija Loli", dict.fromkeys(("hija", "Loli"), "FAMILIARES_SUJETO_ASISTENCIA")),
         ("es", MED, "RUT 9.604.118-K", {"9.604.118-K": "ID_SUJETO_ASISTENCIA"}),
         ("es", MED, "CURP: HEXG740612MMCRCD07", {"HEXG740612MMCRCD07": "ID_SUJETO_ASISTENCIA"}),
         ("es", MED, "cel 55 3948 2216", {"55 3948 2216": "NUMERO_TELEFONO"}),

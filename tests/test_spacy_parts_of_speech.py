@@ -139,15 +139,8 @@ def test_an_engine_tags_new_notes_and_without_its_pipeline_annotates_none(
     assert status == 0, error
     [features] = engine.rglob("features.json")
     assert {"NAAM", "WW", "BW"} <= {*json.loads(features.read_text())["vocabularies"]["pos"]}
-    annotate = (
-        "annotate",
-        tmp_path / "notes.jsonl",
-        tmp_path / "found.jsonl",
-        "--model",
-        engine,
-        "--other-languages",
-        "read",
-    )
+    files = (tmp_path / "notes.jsonl", tmp_path / "found.jsonl")
+    annotate = ("annotate", *files, "--model", engine, "--other-languages", "read")
     assert phistack(*annotate)[0] == 0
     assert any(document.spans for document in read_corpus(tmp_path / "found.jsonl").documents)
     (tmp_path / "found.jsonl").unlink()

@@ -1,7 +1,6 @@
 """Every registered submodel learns from notes of any shape, and proposes for notes of any other."""
 
 import logging
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
 from phistack.features.errors import TrainingError
 from phistack.features.saved_files import SavedFiles
-from phistack.submodels.base import Candidate, submodel_class
+from phistack.submodels.base import submodel_class
 from phistack.submodels.registry import KINDS
 from tests.odd_shapes import SHAPES
 from tests.papers import deduce_stand_in
+from tests.test_submodels_contract import check_candidates
 
 QUICK = {
     "blstm": {
@@ -28,17 +28,6 @@ QUICK = {
 """What makes training quick; the code that runs is that of the defaults."""
 
 OTHER_TEXTS = ("", "\n", "Gorse", "Dr. Gorse on 05/12/2019.", "\r\n\u3000\tDr.\u00a0Alder", "ok " * 2000, "." * 500)
-
-
-def check(document: Document, candidates: list[Candidate], labels: set[str], name: str) -> None:
-    """What holds for candidates of any note."""
-    for candidate in candidates:
-        assert candidate.source == name
-        assert 0 <= candidate.score <= 1
-        assert 0 <= candidate.span.start < candidate.span.end <= len(document.text)
-        assert candidate.span.label in labels
-    chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
-    assert all(a.end <= b.start for a, b in pairwise(chosen))
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +51,7 @@ def test_it_learns_from_notes_of_any_shape_and_proposes_for_any(
     labels = {span.label for document in documents for span in document.spans}
     proposals = model.propose([*tables, *others])
     for table, candidates in zip([*tables, *others], proposals, strict=True):
-        check(table.document, candidates, labels, found.name)
+        check_candidates(table.document, candidates, labels, found.name)
     model.save(tmp_path)
     assert found.load(SavedFiles.of_folder(tmp_path), space).propose(others) == model.propose(others)
     assert not any(name in caplog.text for name in ("Selwyn", "Alder", "2019"))
@@ -75,7 +64,7 @@ def test_one_note_is_enough_and_none_is_reported(kind: Any) -> None:
     model = found(**QUICK.get(found.name, {}))
     tables = FeatureSpace(FeatureSettings()).fit(documents)
     labels = {span.label for span in documents[0].spans}
-    check(documents[0], model.fit(tables).propose(tables)[0], labels, found.name)
+    check_candidates(documents[0], model.fit(tables).propose(tables)[0], labels, found.name)
     assert model.propose([]) == []
     with pytest.raises(TrainingError):
         found(**QUICK.get(found.name, {})).fit([])

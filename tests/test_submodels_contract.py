@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,17 @@ def tables() -> list[FeatureTable]:
     return FeatureSpace(FeatureSettings()).fit(_documents())
 
 
+def check_candidates(document: Document, candidates: list[Candidate], labels: set[str], name: str) -> None:
+    """What holds for candidates of any note."""
+    for candidate in candidates:
+        assert candidate.source == name
+        assert 0 <= candidate.score <= 1
+        assert candidate.span.end <= len(document.text)
+        assert candidate.span.label in labels
+    chosen = sorted(candidate.span for candidate in candidates if candidate.chosen)
+    assert all(a.end <= b.start for a, b in pairwise(chosen))
+
+
 def _new(kind: str) -> Any:
     found = submodel_class(kind)
     accepted = inspect.signature(found).parameters
@@ -78,11 +90,10 @@ def test_a_kind_with_a_label_set_takes_that_of_the_notes_unless_another_is_given
     assert submodel_class("crf").adapted({"c2": 1.0}, label_set="nut") == {"c2": 1.0}
 
 
-def test_it_has_the_face_of_a_submodel(fitted: Any) -> None:
-    assert isinstance(fitted, Submodel)
-    assert fitted.name == usual_name(fitted.kind)
-    assert fitted.cost > 0
-    assert submodel_class(fitted.name) is type(fitted)
+def test_it_has_the_face_of_a_submodel_and_its_repr_shows_no_text(fitted: Any, tables: list[FeatureTable]) -> None:
+    assert isinstance(fitted, Submodel) and submodel_class(fitted.name) is type(fitted)
+    assert fitted.name == usual_name(fitted.kind) and fitted.cost > 0
+    assert not any(name in repr(fitted) + repr(tables[0]) for name in NAMES)
 
 
 def test_it_gives_each_note_its_candidates_in_order(fitted: Any, unseen: list[FeatureTable]) -> None:
@@ -91,12 +102,7 @@ def test_it_gives_each_note_its_candidates_in_order(fitted: Any, unseen: list[Fe
     assert proposals[1] == proposals[3] == []
     assert proposals[0]
     for table, candidates in zip(unseen, proposals, strict=True):
-        for candidate in candidates:
-            assert isinstance(candidate, Candidate)
-            assert candidate.source == fitted.name
-            assert 0 <= candidate.score <= 1
-            assert candidate.span.end <= len(table.document.text)
-            assert candidate.span.label in {"DOCTOR", "DATE"}
+        check_candidates(table.document, candidates, {"DOCTOR", "DATE"}, fitted.name)
 
 
 def test_it_never_looks_at_the_spans_of_the_notes_it_proposes_for(fitted: Any, tables: list[FeatureTable]) -> None:
@@ -171,10 +177,6 @@ def test_notes_without_phi_cannot_be_learned_from(fitted: Any, tables: list[Feat
     bare = [table.space.table(table.document.with_spans(())) for table in tables]
     with pytest.raises(TrainingError):
         _new(fitted.kind).fit(bare)
-
-
-def test_neither_repr_nor_an_error_shows_text(fitted: Any, tables: list[FeatureTable]) -> None:
-    assert not any(name in repr(fitted) + repr(tables[0]) for name in NAMES)
 
 
 def test_an_unknown_kind_is_refused_by_name() -> None:

@@ -4,7 +4,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from phistack.ensemble.synthesis.scene import Scene
 from phistack.ensemble.synthesis.templates import clinical_words, pool_of, table
 from phistack.ensemble.tasks.pseudonyms import pseudonymise
 from phistack.features.documents import Corpus
-from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.languages import language_of
@@ -70,16 +69,6 @@ def test_the_notes_are_in_their_language_and_have_every_label_of_its_set() -> No
         assert {span.label for note in notes.documents for span in note.spans} >= set(
             notes.label_set.labels
         ) - NOT_IN_NOTES
-
-
-@pytest.mark.parametrize("language", ALL)
-def test_spans_fit_their_words_and_nothing_of_the_notation_is_left(language: str) -> None:
-    for note in notes_in(language).documents:
-        assert not re.search(r"\[\[|\]\]|[{}|\\]|<[\d.]+-|\b\w+_cap\b", note.text), note.id
-        assert all(a.end <= b.start for a, b in pairwise(note.spans))
-        for span in note.spans:
-            words = note.text[span.start : span.end]
-            assert words == words.strip() and "\n" not in words and words
 
 
 def test_records_of_a_patient_name_the_same_people(corpus: Corpus) -> None:
@@ -144,14 +133,7 @@ def test_dutch_numbers_are_valid_and_ages_are_numbers() -> None:
 def test_values_that_look_like_phi_are_not_labelled(language: str) -> None:
     corpus = notes_in(language)
     patterns = {
-        "en": (
-            r"SVR of \d{3,4}",
-            r"BP 120/80",
-            r"CK of 1\d{3}",
-            r"5/5 strength",
-            r"\b48 hours",
-            r"\b25/100",
-        ),
+        "en": (r"SVR of \d{3,4}", "BP 120/80", r"CK of 1\d{3}", "5/5 strength", r"\b48 hours", r"\b25/100"),
         "de": (r"\bC5/C6\b", r"\bMorbus [A-Z]\w+", r"\b1-0-1\b"),
         "es": (r"\bL4-L5\b", r"(?i)enfermedad de [A-Z]\w+", r"\b1-0-1\b"),
         "no": (r"\bL4-L5\b", r"10-12 uker"),
@@ -172,11 +154,8 @@ def test_each_template_can_be_written(part: str, language: str, note_type: str) 
     assert pool and all(template.weight > 0 for template in pool)
     scene = Scene(patient, patient.first_visit, random.Random(0), world["dates"]["full"][0])
     labels = set(LabelSet.named(world["label_set"]).labels)
-    chosen = {
-        name: (word,)
-        for words in table(f"{language}/note_types")[note_type].get("once", ())
-        for name, word in words.items()
-    }
+    once = table(f"{language}/note_types")[note_type].get("once", ())
+    chosen = {name: (word,) for words in once for name, word in words.items()}
     for template in pool:
         assert expand(template.text, {**clinical_words(language, "whole"), **patient.words, **chosen}, random.Random(1))
         for slot in template.slots:
@@ -196,12 +175,11 @@ def test_each_part_has_a_hundred_templates(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ALL)
-def test_notes_of_all_registers_keep_their_spans_under_noise_and_some_name_nobody(language: str) -> None:
+def test_spans_fit_their_words_also_under_noise_and_some_notes_name_nobody(language: str) -> None:
     notes = synthesize(200, seed=4, language=language, registers="all", lexicon="train").documents
-    assert notes[:20] == synthesize(20, seed=4, language=language, registers="all", lexicon="train").documents
     assert 0.05 < sum(not note.spans for note in notes) / len(notes) < 0.3
     assert any(note.text.isupper() for note in notes)
-    for note in notes:
+    for note in (*notes_in(language).documents, *notes):
         assert not re.search(r"\[\[|\]\]|\{\w*\}|\\n|<[\d.]+-[\d.]+>|_cap\b", note.text), note.id
         assert all(a.end <= b.start for a, b in pairwise(note.spans)), note.id
         for span in note.spans:
@@ -211,16 +189,11 @@ def test_notes_of_all_registers_keep_their_spans_under_noise_and_some_name_nobod
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_that_are_held_out_stand_in_no_training_note(language: str) -> None:
-    named = [
-        {
-            part
-            for number in range(100, 250)
-            for person in invent_patient(number, seed=0, language=language, lexicon=lexicon).people["COLLEAGUE"]
-            for part in (person.first, *person.surnames)
-        }
-        for lexicon in ("train", "test")
-    ]
-    assert len(named[1] - named[0]) / len(named[1]) > 0.75  # short lists are not parted
+    named: dict[str, set[str]] = {"train": set(), "test": set()}
+    for lexicon, number in product(named, range(100, 250)):
+        for person in invent_patient(number, seed=0, language=language, lexicon=lexicon).people["COLLEAGUE"]:
+            named[lexicon] |= {person.first, *person.surnames}
+    assert len(named["test"] - named["train"]) / len(named["test"]) > 0.75  # short lists are not parted
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -261,11 +234,6 @@ def test_notes_seldom_repeat_each_other(language: str) -> None:
     assert len({note.text for note in notes}) == len(notes)
     lines = Counter(line for note in notes for line in {*re.split(r"(?<=[.:]) |\n", note.text)} if len(line) > 40)
     assert sum(n for n in lines.values() if n > 1) / lines.total() < 0.2
-
-
-def test_a_language_without_notes_is_refused() -> None:
-    with pytest.raises(SettingsError, match="no synthetic notes in the language fi, only in en, de, es, nl, no, sv"):
-        synthesize(1, language="fi")
 
 
 @pytest.mark.parametrize(("language", "policy"), [("nl", "trienes2020"), ("sv", "dalianis2019")])

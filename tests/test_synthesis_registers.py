@@ -8,14 +8,14 @@ import pytest
 
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import placeholders
-from phistack.ensemble.synthesis.names import invent_name, invent_person, origins_abroad
+from phistack.ensemble.synthesis.names import invent_name, invent_person
 from phistack.ensemble.synthesis.notes import note_types_of
 from phistack.ensemble.synthesis.templates import Lists, is_held_out, lists_of, part_of, pool_of, table
 from phistack.features.documents import Corpus, Document
-from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 
 RECIPES = table("en/note_types")
+ORIGINS = tuple(table("en/origins"))
 HOSPITAL = [name for name, recipe in RECIPES.items() if recipe.get("hospital", True)]
 OTHERS = [name for name in RECIPES if name not in HOSPITAL]
 PROSE = [name for name in OTHERS if name != "structured"]
@@ -30,7 +30,7 @@ def names(lexicon: str) -> dict[str, tuple[str, ...]]:
     """All lists of names and places, those of people as ORIGIN.PART."""
     people = {
         f"{origin}.{part}": lists_of("en/origins", origin, lexicon)[part]
-        for origin in origins_abroad()
+        for origin in ORIGINS
         for part in ("female", "male", "family")
     }
     return {**people, **lists_of("en/world", "inside", lexicon)}
@@ -95,15 +95,8 @@ def test_what_merely_looks_like_phi_is_never_within_a_span(corpus: Corpus, name:
     assert hits > 10
 
 
-def test_a_third_of_the_sentences_has_a_term(corpus: Corpus) -> None:
-    entries = [fold(entry) for entries in terms("whole").values() for entry in entries if "<" not in entry]
-    entries = [entry for entry in entries if len(entry) > 3]
-    sentences = [s for note in corpus.documents[::8] for s in re.split(r"(?<=[.:?]) |\n", note.text) if len(s) > 12]
-    assert sum(any(entry in fold(s) for entry in entries) for s in sentences) / len(sentences) > 0.33
-
-
 def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
-    people = (f"{origin}.{part}" for origin in origins_abroad() for part in ("female", "male", "family"))
+    people = (f"{origin}.{part}" for origin in ORIGINS for part in ("female", "male", "family"))
     lists = ("city", "founder", "saint", *people)
     unseen = {fold(name) for one in lists for name in {*names("whole")[one]} - {*names("train")[one]}}
     everything = {fold(name) for one in lists for name in names("whole")[one]}
@@ -134,13 +127,13 @@ def test_terms_held_out_are_in_no_training_note_and_in_test_notes(corpus: Corpus
 
 
 def test_people_of_every_origin_occur() -> None:
-    assert len(origins_abroad()) >= 25
+    assert len(ORIGINS) >= 25
     rng = random.Random(2)
     drawn = Counter(invent_person("F", "train", rng).origin for _ in range(3000))
-    assert set(drawn) == set(origins_abroad()) and min(drawn.values()) > 20
+    assert set(drawn) == set(ORIGINS) and min(drawn.values()) > 20
 
 
-@pytest.mark.parametrize("origin", origins_abroad())
+@pytest.mark.parametrize("origin", ORIGINS)
 def test_an_origin_has_names_enough_and_each_lexicon_its_own(origin: str) -> None:
     whole, train, test = (names(lexicon) for lexicon in ("whole", "train", "test"))
     given = {*whole[f"{origin}.female"], *whole[f"{origin}.male"]}
@@ -198,13 +191,6 @@ def test_short_lists_and_what_is_said_anyway_are_not_held_out() -> None:
     first = part_of(WORDS, "test")[0]
     assert first in part_of(WORDS, "train", said=f"seen by {first}, again")
     assert first in part_of(WORDS, "test", said=f"seen by x{first}, again")
-
-
-def test_unknown_choices_are_refused() -> None:
-    with pytest.raises(SettingsError, match="unknown registers pub; choose from hospital, all"):
-        synthesize(1, registers="pub")
-    with pytest.raises(SettingsError, match="unknown lexicon dev; choose from whole, train, test"):
-        synthesize(1, lexicon="dev")
 
 
 def test_hospital_notes_have_lexicons_too() -> None:

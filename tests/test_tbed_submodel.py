@@ -123,7 +123,7 @@ def test_a_mistake_in_the_rules_is_found_at_load(
 def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot start from crf"):
         TbedSubmodel(start="crf")
-    with pytest.raises(SettingsError, match="neither a readable template file nor a built-in set"):
+    with pytest.raises(SettingsError, match="there is no template set named"):
         TbedSubmodel(templates="nowhere").fit(tables)
     wrong = tmp_path / "templates.txt"
     wrong.write_text("word[0]\nkye[0] & tag[1]\n", encoding="utf-8")

@@ -39,30 +39,21 @@ def as_glove(words: dict[str, list[float]]) -> bytes:
     return "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in words.items()).encode()
 
 
-def as_fast_text(words: dict[str, list[float]]) -> bytes:
-    return as_word2vec(words).replace(b"\n", b" \n").replace(b" 2 \n", b" 2\n", 1)
-
-
 def as_binary(words: dict[str, list[float]], end: bytes = b"\n") -> bytes:
     rows = (word.encode() + b" " + np.array(row, "<f4").tobytes() + end for word, row in words.items())
     return f"{len(words)} 2\n".encode() + b"".join(rows)
 
 
-def as_gzip(words: dict[str, list[float]]) -> bytes:
-    return gzip.compress(as_word2vec(words))
-
-
 @pytest.mark.parametrize(
-    ("name", "render"),
+    ("name", "content"),
     [
-        *(("v.txt", as_word2vec), ("v.txt", as_glove), ("v.vec", as_fast_text), ("v.bin", as_binary)),
-        *(("v.bin", lambda words: as_binary(words, b"")), ("v.txt.gz", as_gzip)),
+        *(("v.txt", as_word2vec(WORDS)), ("v.txt", as_glove(WORDS)), ("v.txt.gz", gzip.compress(as_word2vec(WORDS)))),
+        *(("v.bin", as_binary(WORDS)), ("v.bin", as_binary(WORDS, b""))),
+        ("v.vec", as_word2vec(WORDS).replace(b"\n", b" \n").replace(b" 2 \n", b" 2\n", 1)),
     ],
 )
-def test_vectors_of_the_wanted_words_are_read_from_every_format(
-    name: str, render: Callable[[dict[str, list[float]]], bytes], tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(render(WORDS))
+def test_vectors_of_the_wanted_words_are_read_from_every_format(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
     vectors = read_vectors(tmp_path / name, WANTED)
     assert vectors.words == ("0000", "seen", "ward") and vectors.size == 2
     np.testing.assert_allclose(vectors.rows, [[0.5**0.5, 0.5**0.5], [1, 0], [0.6, 0.8]], atol=1e-6)

@@ -26,6 +26,7 @@ import os
 import platform
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -141,13 +142,7 @@ def load_bundle(path: Path | SavedFiles, *, only: Iterable[str] = ()) -> Engine:
 
 def _write_parts(engine: Engine, models: Mapping[str, SavedFiles], folder: Path) -> None:
     labels = engine.label_set
-    state = {
-        "name": labels.name,
-        "categories": dict(labels.categories),
-        "hipaa_labels": sorted(labels.hipaa_labels),
-        "language": labels.language,
-    }
-    write_json(folder / "label_set.json", state)
+    write_json(folder / "label_set.json", {**asdict(labels), "hipaa_labels": sorted(labels.hipaa_labels)})
     engine.space.save(folder / "features")
     engine.stacker.save(folder / "stacker")
     if engine.stacker.counts is not None:

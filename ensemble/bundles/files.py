@@ -24,6 +24,7 @@ from phistack.ensemble.bundles.shipped import no_bundle
 from phistack.features.arrays import checked_sizes, read_member
 from phistack.features.errors import BundleError
 from phistack.features.labels import LabelSet, is_label
+from phistack.features.language_gate import LanguageGate
 from phistack.features.saved_files import (
     LARGEST,
     MOST_FILES,
@@ -32,7 +33,6 @@ from phistack.features.saved_files import (
     damage_refused,
     files_below,
     read_file,
-    same_type,
 )
 
 PROTOCOL = 2
@@ -61,21 +61,6 @@ class _Manifest(TypedDict):
     trained_on: dict[str, Any]
     figures: dict[str, Any]
     files: dict[str, str]
-
-
-class _LabelSetFile(TypedDict):
-    """What `label_set.json` holds."""
-
-    name: str
-    categories: dict[str, str]
-    hipaa_labels: list[str]
-    language: str
-
-
-class _GateLanguages(TypedDict):
-    """The part of the language gate that is read without an engine."""
-
-    languages: list[str]
 
 
 class _Entry(NamedTuple):
@@ -135,7 +120,7 @@ def read_bundle(path: Path | SavedFiles) -> tuple[dict[str, Any], SavedFiles]:
 def bundle_labels(path: Path) -> tuple[str, ...]:
     """The labels of a bundle, without loading it; empty if they cannot be read, which loading reports."""
     try:
-        return tuple(filter(is_label, _one_file(path, _LABELS).json(_LABELS, _LabelSetFile)["categories"]))
+        return tuple(filter(is_label, _one_file(path, _LABELS).json(_LABELS, LabelSet).labels))
     except BundleError:
         return ()
 
@@ -152,11 +137,11 @@ def bundle_languages(path: Path) -> tuple[str, ...]:
     """
     own = str(read_manifest(path).get("language", ""))
     try:
-        read = _one_file(path, _LANGUAGE_GATE).json(_LANGUAGE_GATE, _GateLanguages)["languages"]
+        gate = LanguageGate.load(_one_file(path, _LANGUAGE_GATE).part("language_gate"))
     except BundleError:
         # Older bundles have none.
-        read = []
-    return tuple(dict.fromkeys((own, *read)))
+        return (own,)
+    return tuple(dict.fromkeys((own, *gate.languages)))
 
 
 def bundle_settings(path: Path) -> str:
@@ -174,10 +159,10 @@ def bundle_certificates(path: Path) -> bytes:
 
 def read_label_set(files: SavedFiles) -> LabelSet:
     """The label set among the files of a bundle; :raises BundleError: if it is not valid."""
-    state = files.json(_LABELS, _LabelSetFile)
-    if not all(map(is_label, state["categories"])):
+    labels = files.json(_LABELS, LabelSet)
+    if not all(map(is_label, labels.labels)):
         raise BundleError("the engine has a label that is not a valid name; train it again")
-    return LabelSet(state["name"], state["categories"], frozenset(state["hipaa_labels"]), state["language"])
+    return labels
 
 
 def _one_file(path: Path, name: str) -> SavedFiles:
@@ -216,7 +201,7 @@ def _manifest(entries: Mapping[str, _Entry], path: Path | SavedFiles) -> dict[st
             f"train it again, or install the phistack that made it"
         )
     try:
-        same_type(manifest, _Manifest)
+        msgspec.convert(manifest, _Manifest)
     except ValueError:
         raise BundleError(f"the manifest of the bundle {path} does not list its files and kinds") from None
     if not manifest["kinds"]:

@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+import msgspec
+
 from phistack.ensemble.tools.templates import template
-from phistack.features.saved_files import same_type
 
 CALIBRATION_PICTURE = "calibration.svg"
 """The file with the reliability diagrams, beside the card."""
@@ -75,7 +76,7 @@ def reliability_of(manifest: Mapping[str, Any]) -> Reliability:
     The share is the strict out-of-fold recall of the stack, with its 95 % interval.
     """
     try:
-        known: _ReliabilityManifest = same_type(dict(manifest), _ReliabilityManifest)
+        known: _ReliabilityManifest = msgspec.convert(dict(manifest), _ReliabilityManifest)
     except ValueError:
         known = {"trained_on": {}, "figures": {}}
     found = known["figures"].get("strict", {}).get("stack", {})

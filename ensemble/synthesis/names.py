@@ -173,11 +173,6 @@ def _faker(locale: str) -> Faker:
     return Faker(locale)
 
 
-def origins_abroad() -> tuple[str, ...]:
-    """The origins of `templates/en/origins.toml`."""
-    return tuple(table("en/origins"))
-
-
 def invent_person(sex: str, lexicon: str, rng: random.Random, *, origin: str = "") -> Name:
     """A name of one of the 29 origins of `templates/en/origins.toml`.
 

@@ -30,6 +30,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import tomli_w
 
 from phistack.ensemble.stacking.folds import GROUP_BY, grouped_by
@@ -42,7 +43,6 @@ from phistack.features.files import file_named, read_toml
 from phistack.features.labels import LabelSet
 from phistack.features.limited_regex import LimitedRegex
 from phistack.features.registry import FileRegistry
-from phistack.features.saved_files import same_type
 from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
@@ -134,7 +134,7 @@ class EngineSettings:
     def from_dict(cls, table: Mapping[str, Any]) -> EngineSettings:
         """The settings of a parsed file; :raises SettingsError: for unknown names, and values of another type."""
         try:
-            settings: EngineSettings = same_type(table, cls)
+            settings: EngineSettings = msgspec.convert(table, cls)
         except ValueError as error:
             reported = str(error).replace("`object`", "`table`").replace("`array`", "`list`").replace("$.", "")
             raise SettingsError(f"a value is of the wrong type: {reported}") from None

@@ -73,9 +73,7 @@ class WordColumn:
 
     def ids(self, name: str, layout: Layout, vocabulary: Vocabulary) -> Integers32:
         """The ids of the column, one per token; :raises PackageError: if a value is not a string."""
-        return layout.of_words(
-            name, lambda words: vocabulary.of_values(_string(name, self.value(word)) for word in words)
-        )
+        return layout.of_words(name, lambda words: vocabulary.of_values(_string(name, self.value(w)) for w in words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +122,18 @@ def installed_column(name: str) -> WordColumn | LanguageColumn | LayoutColumn:
 
     :raises PackageError: if it is not installed, is of a wrong type or name, or needs a module that is not installed.
     """
-    column = COLUMNS.load(name)
+    column: object = COLUMNS.load(name)
     if not isinstance(column, WordColumn | LanguageColumn | LayoutColumn) or not _NAME.fullmatch(name):
         raise PackageError(
             f"what the package {COLUMNS.packages(name)[0]} registers as the feature column {name} is no column of "
             f"phistack.features.columns.installed, or its name is not made of small letters, digits and _"
         )
-    found: WordColumn | LanguageColumn | LayoutColumn = column
-    if isinstance(found, LanguageColumn) and found.module:
+    if isinstance(column, LanguageColumn) and column.module:
         try:
-            need(found.module, found.extra, f"the feature column {name}")
+            need(column.module, column.extra, f"the feature column {name}")
         except MissingResourceError as error:
             raise PackageError(str(error)) from None
-    return found
+    return column
 
 
 def _string(name: str, value: object) -> str:
@@ -162,19 +159,14 @@ ASCII = WordColumn("orthography", lambda word: "1" if word.isascii() else NONE)
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(map(fold, _listed(name)))
-
-
-@cache
-def _listed(name: str) -> list[str]:
     table = packaged_table("phistack.features.columns", "on_request.toml")[name]
-    return [word for line in table.values() for word in line.split()]
+    return frozenset(fold(word) for line in table.values() for word in line.split())
 
 
 def _zip(word: str) -> str:
     # A range is its first and last code; all have five digits, so they compare as strings.
     is_code = len(word) == _ZIP_LENGTH and word.isascii() and word.isdecimal()
-    return "1" if is_code and any(r[:_ZIP_LENGTH] <= word <= r[-_ZIP_LENGTH:] for r in _listed("zip")) else NONE
+    return "1" if is_code and any(r[:_ZIP_LENGTH] <= word <= r[-_ZIP_LENGTH:] for r in _words("zip")) else NONE
 
 
 def _hospital(word: str) -> str:

@@ -139,9 +139,7 @@ class Layout:
 
     def is_word(self, word: str) -> NDArray[np.bool_]:
         """Whether the token is this word."""
-        numbers = self.numbers
-        found: NDArray[np.bool_] = numbers == self.known.words.find(word)
-        return found
+        return np.asarray(self.numbers == self.known.words.find(word))
 
     @cached_property
     def bounds(self) -> Integers32:
@@ -156,8 +154,7 @@ class Layout:
     @cached_property
     def opens_note(self) -> NDArray[np.bool_]:
         """Whether the token is the first of its note."""
-        opens: NDArray[np.bool_] = self.since(self.bounds) == 0
-        return opens
+        return np.asarray(self.since(self.bounds) == 0)
 
     @cached_property
     def space(self) -> Integers32:
@@ -171,8 +168,7 @@ class Layout:
     @cached_property
     def opens_line(self) -> NDArray[np.bool_]:
         """Whether the token is the first of its line."""
-        opens: NDArray[np.bool_] = self.opens_note | (self.space == LINE_END)
-        return opens
+        return np.asarray(self.opens_note | (self.space == LINE_END))
 
     @cached_property
     def lines(self) -> Integers32:

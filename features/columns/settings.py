@@ -1,35 +1,27 @@
-"""The settings of the feature set, tokens and columns, and the computation of the columns as integer ids.
+"""The settings of the feature set: tokens and columns.
 
 settings = FeatureSettings(language="es", without=("gazetteers",))
 settings.columns                                 ("word", "lower", ...)
 settings.groups["affixes"]                       ("prefix1", ...)
 lines_end_sentences(settings, ["Ann Lee"])       True: decided by training spans unless set
-reader = ColumnReader(settings, vocabularies, gazetteers, representations, annotators)
-reader.read("key", layout)                       (n_tokens,) integers
-LazyColumns(reader, layout).column("key")        the same, cached
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from phistack.features.arrays import Integers32
-from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
-from phistack.features.columns.installed import LanguageColumn, installed_column
-from phistack.features.columns.layout import Layout
-from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
+from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS
+from phistack.features.columns.installed import installed_column
 from phistack.features.columns.representations import (
     BROWN_COLUMNS,
     IF_INSTALLED,
     VECTOR_CLUSTER,
-    Representations,
     clusters_if_installed,
 )
-from phistack.features.columns.taggers import INSTALLED, Annotator, installed_tagger
-from phistack.features.columns.vocabulary import Distinct, Vocabulary
-from phistack.features.columns.word_columns import LANGUAGES, WORD_COLUMNS, is_word_column, word_column
+from phistack.features.columns.taggers import INSTALLED, installed_tagger
+from phistack.features.columns.word_columns import LANGUAGES, WORD_COLUMNS
 from phistack.features.documents import Document
 from phistack.features.errors import SettingsError, no_such
 from phistack.features.tokens import TOKENISERS, BytePairs, Tokeniser
@@ -190,61 +182,3 @@ def trained_byte_pairs(
                 counts[piece] += count
     n_merges = settings.byte_pairs or round(settings.byte_pairs_per_word * len(counts))
     return BytePairs.train(counts, n_merges=n_merges)
-
-
-class ColumnReader:
-    """Computes any column of a feature space."""
-
-    def __init__(
-        self,
-        settings: FeatureSettings,
-        vocabularies: Mapping[str, Vocabulary],
-        gazetteers: Gazetteers,
-        representations: Representations,
-        annotators: Mapping[str, Annotator],
-    ) -> None:
-        self._settings, self._vocabularies, self._gazetteers = settings, vocabularies, gazetteers
-        self._representations, self._annotators = representations, annotators
-
-    def read(self, name: str, layout: Layout) -> Integers32:
-        """The ids of one column, one per token; :raises SettingsError: if the settings leave the column out."""
-        if name not in self._vocabularies:
-            raise SettingsError(f"the column {name} is not among the features of this engine")
-        if layout.whole is not None and name not in OF_THE_TOKEN:
-            return self.read(name, layout.whole)[layout.word]
-        vocabulary = self._vocabularies[name]
-        if is_word_column(name):
-            value_of = word_column(name, self._settings.language)
-            return layout.of_words(name, lambda words: vocabulary.of_values(map(value_of, words)))
-        if name in LAYOUT_COLUMNS:
-            return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
-        if name in GAZETTEER_COLUMNS:
-            return vocabulary.ids(*self._gazetteers.column(name, layout))
-        if name in BROWN_COLUMNS or name == VECTOR_CLUSTER:
-            return vocabulary.ids(*self._representations.column(name, layout))
-        if name in self._settings.extra:
-            column = installed_column(name)
-            column = column.of(self._settings.language) if isinstance(column, LanguageColumn) else column
-            return column.ids(name, layout, vocabulary)
-        tags = Distinct()
-        codes = tags.numbers(self._annotators[name].tags(layout.words, layout.sentences))
-        return vocabulary.ids(codes, tags.strings)
-
-
-class LazyColumns:
-    """The columns of the notes of a layout, each computed when it is first read."""
-
-    def __init__(self, reader: ColumnReader, layout: Layout) -> None:
-        self._reader, self.layout = reader, layout
-        self._columns: dict[str, Integers32] = {}
-
-    def column(self, name: str) -> Integers32:
-        """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
-        ids = self._columns.get(name)
-        if ids is None:
-            ids = self._columns[name] = self._reader.read(name, self.layout)
-        return ids
-
-    def renumber(self, name: str, numbers: Integers32) -> None:
-        """Give the values of a column that was read other ids; :param numbers: old id -> new id."""
-        self._columns[name] = numbers[self._columns[name]]

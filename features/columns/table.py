@@ -27,31 +27,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phistack.features.arrays import Integers, Integers32
-from phistack.features.character_models import CharacterModels
-from phistack.features.columns.gazetteers import Gazetteers
+from phistack.features.character_models import STATE_FILE, CharacterModels
+from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
+from phistack.features.columns.installed import LanguageColumn, installed_column
 from phistack.features.columns.layout import Known, Layout
+from phistack.features.columns.layout_columns import LAYOUT_COLUMNS
 from phistack.features.columns.representations import (
+    BROWN_COLUMNS,
     INSTALLED_CLUSTERS,
+    VECTOR_CLUSTER,
     Representations,
     RepresentationsState,
     by_cluster,
 )
 from phistack.features.columns.settings import (
+    OF_THE_TOKEN,
     OWN_COLUMNS,
     QUOTED,
     SPELLED,
-    ColumnReader,
     FeatureSettings,
-    LazyColumns,
     lines_end_sentences,
     trained_byte_pairs,
 )
 from phistack.features.columns.taggers import Annotator, annotators_of, refuse_other_languages
 from phistack.features.columns.trained_tagger import TrainedTagger
-from phistack.features.columns.vocabulary import Vocabulary
-from phistack.features.columns.word_columns import normal_form
+from phistack.features.columns.vocabulary import Distinct, Vocabulary
+from phistack.features.columns.word_columns import is_word_column, normal_form, word_column
 from phistack.features.discretion import Discretion
 from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError
 from phistack.features.plain_view import PlainView, plain_view
 from phistack.features.saved_files import SavedFiles, damage_refused
 from phistack.features.tags import encode
@@ -77,6 +81,24 @@ class _SpaceState(TypedDict):
     gazetteers: dict[str, list[str]]
     vocabularies: dict[str, list[str]]
     representations: NotRequired[RepresentationsState]
+
+
+class LazyColumns:
+    """The columns of the notes of a layout, each computed when it is first read."""
+
+    def __init__(self, space: FeatureSpace, layout: Layout) -> None:
+        self._space, self.layout = space, layout
+        self._columns: dict[str, Integers32] = {}
+
+    def column(self, name: str) -> Integers32:
+        """The ids of one column for the tokens of all notes; :raises SettingsError: if the settings leave it out."""
+        if name not in self._columns:
+            self._columns[name] = self._space.read_column(name, self.layout)
+        return self._columns[name]
+
+    def renumber(self, name: str, numbers: Integers32) -> None:
+        """Give the values of a column that was read other ids; :param numbers: old id -> new id."""
+        self._columns[name] = numbers[self._columns[name]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -191,7 +213,6 @@ class FeatureSpace:
         self.vocabularies_ = {name: Vocabulary() for name in self.columns}
         self.representations_ = self._read_representations(notes)
         self._known = Known()
-        self._reader = self._new_reader()
         tables = self._tables(views)
         for name in self.columns:
             for table in tables:
@@ -201,10 +222,6 @@ class FeatureSpace:
         for vocabulary in self.vocabularies_.values():
             vocabulary.freeze()
         return tables
-
-    def _new_reader(self) -> ColumnReader:
-        learned = (self.vocabularies_, self.gazetteers_, self.representations_, self.annotators_)
-        return ColumnReader(self.settings, *learned)
 
     def keeps(self, word: str) -> bool:
         """Whether a word of the training notes may be kept."""
@@ -270,9 +287,33 @@ class FeatureSpace:
             [view.document.text for view in views], self.tokeniser_,
             split_lines=self.split_lines_, abbreviations=self.abbreviations_, known=self._known,
         )  # fmt: skip
-        batch = LazyColumns(self._reader, layout)
+        batch = LazyColumns(self, layout)
         for number, view in enumerate(views):
             yield FeatureTable(view, layout.offsets(number), layout.starts[number], self, batch, number)
+
+    def read_column(self, name: str, layout: Layout) -> Integers32:
+        """The ids of one column, one per token; :raises SettingsError: if the settings leave the column out."""
+        if name not in self.vocabularies_:
+            raise SettingsError(f"the column {name} is not among the features of this engine")
+        if layout.whole is not None and name not in OF_THE_TOKEN:
+            return self.read_column(name, layout.whole)[layout.word]
+        vocabulary, language = self.vocabularies_[name], self.settings.language
+        if is_word_column(name):
+            value_of = word_column(name, language)
+            return layout.of_words(name, lambda words: vocabulary.of_values(map(value_of, words)))
+        if name in LAYOUT_COLUMNS:
+            return vocabulary.ids(*LAYOUT_COLUMNS[name](layout))
+        if name in GAZETTEER_COLUMNS:
+            return vocabulary.ids(*self.gazetteers_.column(name, layout))
+        if name in BROWN_COLUMNS or name == VECTOR_CLUSTER:
+            return vocabulary.ids(*self.representations_.column(name, layout))
+        if name in self.settings.extra:
+            column = installed_column(name)
+            column = column.of(language) if isinstance(column, LanguageColumn) else column
+            return column.ids(name, layout, vocabulary)
+        tags = Distinct()
+        codes = tags.numbers(self.annotators_[name].tags(layout.words, layout.sentences))
+        return vocabulary.ids(codes, tags.strings)
 
     def save(self, folder: Path) -> None:
         """Write the learned state as JSON, and the language models, if any, as files of their own format."""
@@ -310,18 +351,17 @@ class FeatureSpace:
             space.tokeniser_ = Tokeniser(space.settings.tokeniser, BytePairs(pairs) if pairs is not None else None)
             space.gazetteers_ = Gazetteers.from_dict(state["gazetteers"])
             space.vocabularies_ = {name: Vocabulary(state["vocabularies"][name]).freeze() for name in space.columns}
-            models = CharacterModels.load(files) if CharacterModels.in_files(files) else None
             represented = state.get("representations", {})
             if PUBLIC_CLUSTERS in files:
                 public = files.json(PUBLIC_CLUSTERS, dict[str, list[str]])
                 represented["brown"] = {word: bits for bits, words in public.items() for word in words}
+            models = CharacterModels.load(files) if STATE_FILE in files else None
             space.representations_ = Representations.from_dict(represented, models)
             given = space.settings.taggers
             carried = {column: _TAGGER.format(column) for column in given if _TAGGER.format(column) in files}
             space.annotators_ = annotators_of({column: given[column] for column in given if column not in carried})
             for column, name in carried.items():
                 space.annotators_[column] = Annotator.trained(files.json(name, TrainedTagger))
-            space._reader = space._new_reader()
         return space
 
 

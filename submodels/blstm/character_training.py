@@ -26,7 +26,7 @@ from phistack.submodels.blstm.layers import WordPrediction
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.optimisers import Adam, Rates
 from phistack.submodels.blstm.rows import batches_of
-from phistack.submodels.blstm.weights import random_weights
+from phistack.submodels.blstm.weights import first_weights
 from phistack.submodels.chain.crf import Lines
 
 _LOG = logging.getLogger("phistack")
@@ -73,7 +73,7 @@ def train_models(
     if not characters:
         raise TrainingError(f"no character occurs {plan.least_count} times in the notes; give more notes")
     shapes = model_shapes(len(characters) + 2, plan.vector, plan.units)
-    models = CharacterModels(characters, random_weights(shapes, seed))
+    models = CharacterModels(characters, first_weights(shapes, seed))
     generator = np.random.default_rng(seed)
     adam = Adam(models.weights, _CLIP)
     task = WordPrediction(np.arange(len(characters) + 2, dtype=np.int32), 1.0)

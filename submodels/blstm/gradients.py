@@ -1,7 +1,7 @@
 """The loss of the BLSTM-CNN-CRF network and its gradient, in NumPy, for training on a processor.
 
     batch = FlatBatch(ranges, notes, characters)
-    loss, of_rows, gradients = loss_and_gradients(weights, batch, sizes)
+    loss, of_rows, gradients = loss_and_gradients(weights, batch)
     of_rows                         what the tags of each row cost
     gradients.dense["dense"]        of the shape of the weight
     gradients.words                 of the words `gradients.ids`, those of the batch
@@ -26,7 +26,7 @@ from phistack.features.arrays import Floats, Floats32, Integers, Integers32
 from phistack.submodels.blstm.layers import WordPrediction, scored, spelled
 from phistack.submodels.blstm.lstm import BidirectionalLstm
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange
-from phistack.submodels.blstm.weights import NetworkSizes, NetworkWeights
+from phistack.submodels.blstm.weights import NetworkWeights
 from phistack.submodels.chain.crf import Chain, Lines
 from phistack.submodels.chain.lattice import Lattice
 
@@ -107,7 +107,6 @@ def read(
 def loss_and_gradients(
     weights: NetworkWeights,
     batch: FlatBatch,
-    sizes: NetworkSizes,
     *,
     dropout: float = 0.0,
     locked: bool = False,
@@ -128,14 +127,15 @@ def loss_and_gradients(
     # (n, columns * feature): with a feature layer, the features follow after the LSTM, otherwise it reads them.
     values = weights["feature"][batch.features].reshape(len(batch.words), -1)
     before = weights["word"][batch.words]
-    after = np.concatenate([*([] if sizes.feature_layer else [values]), batch.states], axis=1)
-    lengths = (sizes.shapes()["forward"][0] - sizes.lstm, 2 * sizes.lstm)
+    after = np.concatenate([*([] if "hidden" in weights else [values]), batch.states], axis=1)
+    units = weights["forward_bias"].size // 4
+    lengths = (len(weights["forward"]) - units, 2 * units)
     kept_inputs, kept_output = (_kept(batch.rows, length, dropout, generator, locked=locked) for length in lengths)
     output, read_back = read(weights, batch, before, after, kept_inputs)
     output = output * kept_output
     # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
     scores, tags_back = scored(output, values, weights)
-    of_rows, of_scores, gradients = (_tags_loss if sizes.chain else _softmax_loss)(scores, batch, weights)
+    of_rows, of_scores, gradients = (_tags_loss if "transitions" in weights else _softmax_loss)(scores, batch, weights)
     loss = float(of_rows.sum())
     of_output, of_values, of_layers = tags_back(of_scores)
     gradients |= of_layers
@@ -144,7 +144,8 @@ def loss_and_gradients(
         loss, of_output, gradients = loss + other, of_output + of_states, gradients | more
     of_words, of_after, of_reading = read_back(of_output * kept_output)
     of_values = np.ascontiguousarray(of_after[:, : values.shape[1]] if of_values is None else of_values)
-    of_feature = added_up(batch.features.ravel(), of_values.reshape(-1, sizes.feature), sizes.values)
+    n_values, size = weights["feature"].shape
+    of_feature = added_up(batch.features.ravel(), of_values.reshape(-1, size), n_values)
     gradients |= {**of_reading, "feature": of_feature}
     ids, places = np.unique(batch.words, return_inverse=True)
     share = np.float32(1 / (len(batch.sequences) - 1))

@@ -38,10 +38,10 @@ from phistack.submodels.blstm.rows import EncodedNote, Excerpt, blocks_of
 from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from phistack.submodels.blstm.weights import (
     InitialValues,
-    NetworkSizes,
     NetworkWeights,
     as_floats32,
     half_precision,
+    network_shapes,
     transferred_weights,
 )
 from phistack.submodels.chain.candidates import HasTokens, batches, propose
@@ -123,7 +123,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         notes = self._encoded(tables, spellings, self.tags_)
         mentions = Mentions(notes, [decode(note, scheme=self.scheme) for note in tags], self.encoder_.columns)
         characters = self.encoder_.spell(spellings)
-        plan = TrainingPlan(self, self._sizes(), notes, characters, self.encoder_.offsets[:-1])
+        plan = TrainingPlan(self, self._shapes(), notes, characters, self.encoder_.offsets[:-1])
         self.weights_: list[NetworkWeights] = []
 
         def f1_on_development(weights: NetworkWeights) -> float:
@@ -256,26 +256,19 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
             saved = [files.arrays(_WEIGHTS_FILE.format(number)) for number in range(1, model.networks + 1)]
             for weights in saved:
-                check_shapes(weights, model._sizes().shapes(), np.float16 if model.half_precision else np.float32)
+                check_shapes(weights, model._shapes(), np.float16 if model.half_precision else np.float32)
             model.weights_ = [as_floats32(weights) for weights in saved]
             model.chain()
         return model
 
-    def _sizes(self) -> NetworkSizes:
-        return NetworkSizes(
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of a network's weights."""
+        return network_shapes(
+            replace(self, word_size=self.word_size_),
             words=len(self.encoder_.words) + 2,
             characters=len(self.encoder_.characters) + 2,
             values=int(self.encoder_.offsets[-1]),
             columns=len(self.encoder_.columns),
             tags=len(self.tags_),
-            word=self.word_size_,
-            character=self.character_size,
-            kernels=() if self.character_lstm else self.kernels,
-            character_lstm=self.character_lstm,
-            feature_layer=self.feature_layer,
-            channels=self.channels,
-            feature=self.feature_size,
-            lstm=self.lstm_size,
-            chain=self.crf,
             states=self.language_models_.size if self.language_models_ else 0,
         )

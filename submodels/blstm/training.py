@@ -1,6 +1,6 @@
 """Training of the BLSTM-CNN-CRF network.
 
-    plan = TrainingPlan(BlstmSettings(epochs=12), sizes, notes, characters, unknown_values)
+    plan = TrainingPlan(BlstmSettings(epochs=12), shapes, notes, characters, unknown_values)
     train(Trainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
 
 The result is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +28,7 @@ from phistack.submodels.blstm.mention_replacement import Mentions
 from phistack.submodels.blstm.optimisers import Adam, Rates, Sgd
 from phistack.submodels.blstm.rows import EncodedNote, TokenRange, batches_of, rows_of
 from phistack.submodels.blstm.settings import BlstmSettings
-from phistack.submodels.blstm.weights import InitialValues, NetworkSizes, NetworkWeights, first_weights
+from phistack.submodels.blstm.weights import InitialValues, NetworkWeights, first_weights
 
 _LOG = logging.getLogger("phistack")
 
@@ -43,7 +43,7 @@ class TrainingPlan:
     """How networks are trained on some notes; with few, batches are smaller and an epoch may have several passes.
 
     :param settings: of the network.
-    :param sizes: of its parts.
+    :param shapes: of its weights.
     :param characters: the spelling of all words, as `Encoder.spell` gives it.
     :param unknown_values: the value id of each column that means unknown, of shape `(n_columns,)`.
     """
@@ -51,12 +51,12 @@ class TrainingPlan:
     def __init__(
         self,
         settings: BlstmSettings,
-        sizes: NetworkSizes,
+        shapes: Mapping[str, tuple[int, ...]],
         notes: Sequence[EncodedNote],
         characters: Integers32,
         unknown_values: Integers32,
     ) -> None:
-        self.settings, self.sizes, self.characters, self.unknown_values = settings, sizes, characters, unknown_values
+        self.settings, self.shapes, self.characters, self.unknown_values = settings, shapes, characters, unknown_values
         n_tokens = sum(len(note.words) for note in notes)
         self.batch_tokens = min(settings.batch_tokens, max(_SMALLEST_BATCH, n_tokens // _BATCHES_OF_A_PASS))
         steps = max(n_tokens // self.batch_tokens, 1) * settings.epochs
@@ -80,9 +80,9 @@ class Trainer:
 
             tensorflow_reading.load_tensorflow(plan.settings.threads)
             self._read = tensorflow_reading.read
-        second = plan.prediction.first_weights(plan.sizes.lstm, seed) if plan.prediction else {}
+        second = plan.prediction.first_weights(plan.settings.lstm_size, seed) if plan.prediction else {}
         optimiser = Sgd if plan.settings.optimiser == "sgd" else Adam
-        first = {**first_weights(plan.sizes, seed, known), **second}
+        first = {**first_weights(plan.shapes, seed, known), **second}
         self._optimiser: Adam | Sgd = optimiser(first, plan.settings.clip)
 
     def step(self, batch: FlatBatch, generator: np.random.Generator, *, rate: float, kept: float) -> Floats:
@@ -102,7 +102,6 @@ class Trainer:
         _, losses, gradients = loss_and_gradients(
             self._optimiser.weights,
             batch,
-            plan.sizes,
             dropout=settings.dropout,
             locked=settings.locked_dropout,
             generator=generator,

@@ -17,14 +17,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
-from pathlib import Path
 
 import numpy as np
 
 from phistack.features.arrays import Integers, Integers32
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.errors import SettingsError
-from phistack.features.files import file_named, read_regular
 from phistack.features.registry import FileRegistry, packaged_text
 
 Cross = tuple[tuple[str, int], ...]
@@ -39,14 +37,8 @@ _READ = re.compile(r"([a-z]\w*)\[(-?\d{1,3})\]")
 
 
 def named_crosses(name: str) -> tuple[Cross, ...]:
-    """The crosses of one of `CROSSES`, or of the file at a path.
-
-    :raises SettingsError: if it cannot be read, with the number of the line.
-    """
-    if name in CROSSES.names:
-        return read_crosses(CROSSES.text(name))
-    with file_named("the file of feature crosses", Path(name)):
-        return read_crosses(read_regular(Path(name)).decode("utf-8"))
+    """The crosses of one of `CROSSES`, or of the file at a path; :raises SettingsError: if they cannot be read."""
+    return CROSSES.read(name, read_crosses)
 
 
 def read_crosses(text: str) -> tuple[Cross, ...]:

@@ -16,10 +16,16 @@ from pathlib import Path
 
 from phistack.features.columns.table import FeatureTable
 from phistack.features.errors import BundleError, SettingsError
-from phistack.features.files import file_named, read_regular
 from phistack.features.registry import FileRegistry
 from phistack.features.tags import OUTSIDE
-from phistack.submodels.regex.pattern_files import ANY_SET, Pattern, format_patterns, parse_patterns, saved_patterns
+from phistack.submodels.regex.pattern_files import (
+    ANY_SET,
+    Pattern,
+    format_patterns,
+    parse_patterns,
+    saved_patterns,
+    user_patterns,
+)
 
 TOKEN_PATTERNS = FileRegistry("token-patterns", "file of token patterns", ".toml")
 """Files by name; all are of installed packages."""
@@ -85,11 +91,7 @@ class TokenTagger:
 def _patterns(name: str) -> list[Pattern]:
     if name in TOKEN_PATTERNS.names:
         return parse_patterns(TOKEN_PATTERNS.text(name), shipped=True)
-    with file_named("the file of token patterns", Path(name)):
-        patterns = parse_patterns(read_regular(Path(name)).decode("utf-8"), path=Path(name))
-        for pattern in patterns:
-            pattern.try_out()
-    return patterns
+    return user_patterns(Path(name))
 
 
 def _matches(pattern: Pattern, table: FeatureTable) -> Iterator[tuple[int, int]]:

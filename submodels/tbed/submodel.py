@@ -212,17 +212,9 @@ class TbedSubmodel(Submodel):
 
     def _templates(self, space: FeatureSpace) -> tuple[RuleTemplate, ...]:
         """The templates whose columns the space has."""
+        templates = named_templates(self.templates)
         if self.templates in TEMPLATES.names:
-            templates = (*named_templates(self.templates), *_of_further(space.further_columns(())))
-        else:
-            try:
-                text = Path(self.templates).read_text(encoding="utf-8")
-            except (OSError, ValueError):
-                raise SettingsError(
-                    f"{self.templates} is neither a readable template file nor a built-in set of templates: "
-                    f"{', '.join(TEMPLATES.names)}"
-                ) from None
-            templates = read_templates(text, self.templates)
+            templates += _of_further(space.further_columns(()))
         kept = restricted(templates, space.columns)
         if len(kept) < len(templates):
             _LOG.info("tbed: %d of %d templates are left out, as the features lack their columns",

@@ -115,7 +115,7 @@ def test_own_token_patterns(tmp_path: Path) -> None:
     path.write_text("[[patterns]]\nname = 'ward'\nregex = 'Ward'\nlabel = 'ROOM'\n")
     with pytest.raises(SettingsError, match="the pattern ward must carry the tag B or I"):
         TokenTagger.of(str(path), "nut", ())
-    with pytest.raises(SettingsError, match=r"the file of token patterns .* cannot be used"):
+    with pytest.raises(SettingsError, match=r"the pattern file .* cannot be used"):
         TokenTagger.of(str(tmp_path / "none.toml"), "nut", ())
 
 
@@ -163,7 +163,7 @@ def test_regularisation_stands_beside_the_mean_loss_of_a_sequence(notes: list[Fe
         ({"algorithm": "adam"}, "algorithm"),
         ({"algorithm": "l2sgd", "c2": 0.0}, "needs c2 or regularisation"),
         ({"learning_rate": 0.0}, "learning_rate"),
-        ({"templates": "zhao2021"}, "file of feature crosses zhao2021 cannot be used"),
+        ({"templates": "zhao2021"}, "there is no file of feature crosses named zhao2021"),
     ],
 )
 def test_crf_settings_that_cannot_work_are_one_sentence(

@@ -29,7 +29,6 @@ from phistack.ensemble.batch.reports.summary import PAGE, SUMMARY, Start, Summar
 from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
 from phistack.ensemble.batch.settings import key_from
 from phistack.features.errors import CorpusError, SettingsError
-from phistack.features.saved_files import same_type
 from phistack.features.shown import shown_id
 
 AUDIT = "audit.jsonl"
@@ -201,7 +200,7 @@ def report_digest(path: Path) -> str:
 def _parsed(line: str) -> tuple[dict[str, Any], str | None]:
     try:
         facts = json.loads(line)
-        link = same_type(facts, _Facts)["chain"]
+        link = msgspec.convert(facts, _Facts)["chain"]
         del facts["chain"]
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}, None
