@@ -82,6 +82,7 @@ class DaskCluster(Cluster):
         begin = time.monotonic()
         while not self.slots():
             if time.monotonic() - begin > SECONDS_TO_START:
+                self.close()
                 raise MissingResourceError(f"the Dask scheduler at {address} has no workers")
             time.sleep(0.2)
 
