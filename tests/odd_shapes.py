@@ -11,8 +11,6 @@ from string import Formatter
 from phistack.features.documents import Document, Span
 from tests.invented_names import FEW_NAMES as NAMES
 
-__all__ = ["LAYOUTS", "SHAPES", "laid_out", "note"]
-
 DATES = tuple(f"0{i + 1}/12/2019" for i in range(len(NAMES)))
 
 
@@ -26,6 +24,12 @@ def note(number: int, pieces: Iterable[str | tuple[str, str]], group: str = "") 
         else:
             text += piece
     return Document(f"{100 + number}-01", text, tuple(spans), group)
+
+
+def seen(number: int, name: str, *more: str | tuple[str, str], group: str = "") -> Document:
+    """A note on a patient whom a doctor saw, with more pieces behind name and date."""
+    date = f"0{number % 9 + 1}/12/2019"
+    return note(number, ["Seen by Dr. ", (name, "DOCTOR"), " on ", (date, "DATE"), *more], group)
 
 
 def _each(pieces: Callable[[int, str, str], Iterable[str | tuple[str, str]]]) -> list[Document]:
@@ -85,6 +89,10 @@ SHAPES: dict[str, Callable[[], list[Document]]] = {
     "PHI at begin and end": lambda: _each(lambda i, n, d: [(n, "DOCTOR"), " saw the patient again on ", (d, "DATE")]),
     "PHI over several lines": lambda: _each(lambda i, n, d: ["To:\n", (f"{n}\nHill 3\n\nOxton", "STREET"), f"\n{d}"]),
     "blanks within PHI": lambda: _each(lambda i, name, date: ["Dr.", (f" {name} ", "DOCTOR"), "on", ("\t\n", "DATE")]),
+    "PHI within words": lambda: _each(lambda i, n, d: ["No", (n[:3], "DOCTOR"), f"{n[3:]} was born", (d, "DATE"), "Z"]),
+    "PHI beyond the basic plane": lambda: _each(
+        lambda i, n, d: ["\U0001f9d1Dr.", (f"{n}\U00020000", "DOCTOR"), f" {d}"]
+    ),
     "overlapping PHI": _nested,
     "duplicate notes": _doubled,
     "empty notes": lambda: _with("", ""),

@@ -7,19 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus
 from phistack.features.labels import LabelSet
 from tests.invented_names import FEW_NAMES as NAMES
+from tests.odd_shapes import seen
 
 
 def notes() -> Corpus:
     """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Seen by Dr. {name} on 0{i + 1}/12/2019.\nPlan: rest. Call Dr. {name}."
-        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
-        date = text.index("/12/") - 2
-        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE"))))
+    documents = (seen(i, name, ".\nPlan: rest. Call Dr. ", (name, "DOCTOR"), ".") for i, name in enumerate(NAMES))
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 

@@ -20,6 +20,7 @@ from phistack.submodels.base import submodel_class
 from phistack.submodels.registry import SUBMODELS, newest
 from tests.golden_bundle import GOLDEN, decisions
 from tests.invented_names import NAMES
+from tests.odd_shapes import seen
 from tests.tampering import rehash
 
 HEAVY = {
@@ -30,12 +31,10 @@ HEAVY = {
 
 def small_corpus(n: int = 10) -> Corpus:
     """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = []
-    for i, name in enumerate(NAMES[:n]):
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids. Call Dr. {name}."
-        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
-        date = text.index("/12/") - 2
-        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE")), f"{100 + i}"))
+    documents = (
+        seen(i, name, ".\nPlan: rest and fluids. Call Dr. ", (name, "DOCTOR"), ".", group=f"{100 + i}")
+        for i, name in enumerate(NAMES[:n])
+    )
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 

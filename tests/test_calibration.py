@@ -24,18 +24,15 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
 from tests.invented_names import NAMES
+from tests.odd_shapes import seen
 
 LABELS = LabelSet.named("i2b2-2014")
 
 
 def notes(first: int = 0, n: int = 24) -> Corpus:
     """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = []
-    for i in range(first, first + n):
-        name, end = NAMES[i % len(NAMES)], 12 + len(NAMES[i % len(NAMES)])
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest. Call Mr. {NAMES[-1 - i % 5]}."
-        documents.append(Document(f"{100 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
-    return Corpus(tuple(documents), LABELS)
+    plans = (f".\nPlan: rest. Call Mr. {NAMES[-1 - i % 5]}." for i in range(first, first + n))
+    return Corpus(tuple(seen(i, NAMES[i % len(NAMES)], plan) for i, plan in enumerate(plans, first)), LABELS)
 
 
 SAID = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=200)

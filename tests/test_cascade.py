@@ -22,6 +22,7 @@ from phistack.features.errors import BundleError
 from phistack.submodels.base import Candidate, LineMask
 from phistack.submodels.tbed.submodel import TbedSubmodel
 from tests.invented_names import NAMES
+from tests.odd_shapes import seen
 from tests.tampering import change_json, rehash
 
 CRF = {
@@ -45,10 +46,8 @@ def notes(n: int, first: int = 0) -> Corpus:
     """Notes with one line of PHI among many without."""
     documents = []
     for i in range(first, first + n):
-        name = NAMES[i % len(NAMES)]
-        head = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\n"
-        spans = (Span(12, 12 + len(name), "DOCTOR"), Span(16 + len(name), 26 + len(name), "DATE"))
-        documents.append(Document(f"{100 + i}-01", head + "\n".join(PLAIN[i % 5 :] + PLAIN[: i % 5]), spans))
+        lines = "\n".join(PLAIN[i % 5 :] + PLAIN[: i % 5])
+        documents.append(seen(i, NAMES[i % len(NAMES)], f".\n{lines}"))
     return replace(synthesize(1), documents=tuple(documents))
 
 

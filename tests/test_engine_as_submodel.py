@@ -167,7 +167,7 @@ def test_a_candidate_that_it_does_not_propose_is_weighed_as_without_it(theirs: P
     proposed = propose(OURS, with_engine(theirs), unseen=synthesize(4, seed=36).documents)
     training = train(OURS, with_engine(theirs))
     stacker = training.engine.stacker
-    pools = [[c for c in note] for note in map(_pooled, proposed.on_unseen["regex"], proposed.on_unseen["member"])]
+    pools = list(map(pooled, zip(proposed.on_unseen["regex"], proposed.on_unseen["member"], strict=True)))
     leaning = stacker.probabilities(proposed.unseen, pools)
     plain = Stacker(replace(stacker.settings, lean_on=()))
     plain.__dict__ |= {name: value for name, value in stacker.__dict__.items() if name != "settings"}
@@ -180,10 +180,6 @@ def test_a_candidate_that_it_does_not_propose_is_weighed_as_without_it(theirs: P
             else:
                 assert with_it == pytest.approx(alone)
     assert differs
-
-
-def _pooled(*proposals: Any) -> Any:
-    return pooled(proposals)
 
 
 def test_the_command_trains_with_one_at_two_processes_and_says_how_it_compares(

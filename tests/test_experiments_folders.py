@@ -28,7 +28,7 @@ from phistack.ensemble.tasks.training import score_on, train_with_report
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus, Span
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
@@ -37,6 +37,7 @@ from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.regex.submodel import RegexSubmodel
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
+from tests.odd_shapes import seen
 
 SETTINGS = replace(
     EngineSettings(folds=2, stacker=StackerSettings(kernel="zhao2020")).only(("regex", "crf")),
@@ -50,10 +51,8 @@ def small_corpus(first: int = 0, n: int = 8, seed: int = 0) -> Any:
     documents = []
     for i in range(first, first + n):
         name, other = chance.sample(NAMES, 2)
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and {other.lower()}. Call Dr. {name}."
-        spans = [Span(at, at + len(name), "DOCTOR") for at in (12, text.rindex(name))]
-        date = text.index("/12/") - 2
-        documents.append(Document(f"{100 + i}-01", text, (*spans, Span(date, date + 10, "DATE")), f"{100 + i}"))
+        plan = f".\nPlan: rest and {other.lower()}. Call Dr. "
+        documents.append(seen(i, name, plan, (name, "DOCTOR"), ".", group=f"{100 + i}"))
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 

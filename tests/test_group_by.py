@@ -28,6 +28,7 @@ from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
+from tests.odd_shapes import seen
 
 LABELS = LabelSet.named("i2b2-2014")
 SETTINGS = replace(
@@ -40,11 +41,8 @@ def by_template(n: int = 12, n_templates: int = 4) -> Corpus:
     """A note a patient, of some templates."""
     documents = []
     for i in range(n):
-        name = NAMES[i % len(NAMES)]
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019, in form {i % n_templates}."
-        end = 12 + len(name)
-        spans = (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))
-        documents.append(Document(f"{i}_t{i % n_templates}", text, spans))
+        form = i % n_templates
+        documents.append(replace(seen(i, NAMES[i % len(NAMES)], f", in form {form}."), id=f"{i}_t{form}", group=""))
     return Corpus(tuple(documents), LABELS)
 
 
@@ -181,6 +179,11 @@ def test_settings_without_a_pattern_are_what_they_were_and_a_file_may_have_one(t
 
 def _documents(groups: list[int]) -> list[Document]:
     return [Document(f"{i}", "text", (Span(0, 4, "DATE"),) * (i % 3), f"p{group}") for i, group in enumerate(groups)]
+
+
+def test_fewer_patients_than_folds_give_fewer_folds(caplog: pytest.LogCaptureFixture) -> None:
+    assert len(training_folds(_documents([1, 2, 3, 3]), n_folds=5)) == 3
+    assert "the corpus has 3 patients only, so there are 3 folds, not 5" in caplog.text
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=40), st.integers(2, 5), st.integers(0, 3))

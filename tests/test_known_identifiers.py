@@ -449,13 +449,6 @@ def test_all_workers_read_the_roster_that_the_first_process_read(
     assert len(saved) == 1 and not saved[0].exists() and not run.work.exists()
 
 
-def test_with_one_process_the_roster_is_read_once(run: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, opened = [], Roster.open.__func__  # type: ignore[attr-defined]
-    monkeypatch.setattr(Roster, "open", classmethod(lambda cls, *given: read.append(given) or opened(cls, *given)))
-    assert deidentify(replace(run, jobs=1)).known == {"PATIENT": 2, "MEDICALRECORD": 1}
-    assert len(read) == 1
-
-
 def test_on_invented_notes_every_mention_of_the_record_is_proposed_and_hardly_anything_else(tmp_path: Path) -> None:
     notes = synthesize(40, seed=11).documents
     patients = {note.group: invent_patient(int(note.group), seed=11) for note in notes}

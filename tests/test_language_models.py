@@ -169,10 +169,6 @@ def model(tables: list[FeatureTable]) -> BlstmSubmodel:
     return BlstmSubmodel(**QUICK, kernels=()).fit(tables)
 
 
-def test_the_lstm_reads_states_beside_words(model: BlstmSubmodel) -> None:
-    assert model.weights_[0]["forward"].shape == (4 + 12 + 6, 4 * 6)
-
-
 def test_some_lines_are_read_as_in_the_whole_note(model: BlstmSubmodel, tables: list[FeatureTable]) -> None:
     lines = [np.arange(len(line_bounds(table)) - 1) % 3 == 0 for table in tables]
     found = model.propose_in(tables, lines)

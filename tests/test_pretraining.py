@@ -42,7 +42,6 @@ GENERAL = Corpus(
     ),
     LabelSet("news", {"PER": "NAME", "LOC": "LOCATION"}, "en"),
 )
-PAPERS = ("anonymate2019", "berg2019-lstm", "liu2017", "trienes2020-bilstm-crf", "zhao2020")
 
 
 @pytest.fixture(scope="module")
@@ -130,17 +129,6 @@ def test_where_all_folds_are_in_the_cache_nothing_is_learned_again(corpus: Corpu
     more = {"regex": {}, "blstm": {**NETWORK, "invented_notes": 5}}
     other = propose(corpus, EngineSettings(folds=2, submodels=more), cache=tmp_path)
     assert not any(spent.cached for (name, _), spent in other.seconds.items() if name == "blstm")
-
-
-def test_the_systems_of_the_papers_learn_from_annotated_notes_alone() -> None:
-    networks = [
-        new_submodel(name, given)
-        for paper in PAPERS
-        for name, given in EngineSettings.preset(paper).submodels.items()
-        if given.get("kind", name) == "blstm"
-    ]
-    assert len(networks) >= len(PAPERS)
-    assert all(network.pretraining() is None for network in networks)
 
 
 @pytest.mark.parametrize("kind", KINDS.names)

@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools import progress as shown
 from phistack.ensemble.tools.processes import in_processes, keeping
 from phistack.ensemble.tools.progress import progress, stage
 from phistack.ensemble.training.fit_runs import Fit, FitWatch, reporting
 from phistack.features.formats import write_corpus
 from phistack.features.reporting import report
-from tests import invented_corpora as invented
 from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("progress") / "notes"
-    write_corpus(invented.german_letters(12), folder, format="i2b2")
+    write_corpus(synthesize(12, seed=1), folder, format="i2b2")
     return folder
 
 
@@ -296,7 +296,7 @@ def test_annotate_and_curve_show_life_too(phistack: Phistack, notes: Any, tmp_pa
     arguments = (notes, "--submodels", "regex", "--folds", 2, "--jobs", 1)
     _, _, reported = phistack("curve", *arguments, "--out", tmp_path / "curve", "--shares", "100", "--samples", 1)
     assert reported.startswith("reading the notes\nlearning curve: 0%\n")
-    write_corpus(invented.german_letters(10), tmp_path / "others", format="i2b2")
+    write_corpus(synthesize(10, seed=2), tmp_path / "others", format="i2b2")
     _, _, reported = phistack("transfer", tmp_path / "others", *arguments, "--out", tmp_path / "transfer", "--no-stack")
     assert reported.startswith("reading the notes\ntransfer: 0%\n")
     _, _, reported = phistack("ablate", *arguments, "--out", tmp_path / "ablation")

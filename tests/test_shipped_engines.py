@@ -21,7 +21,6 @@ from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.formats.format import NoteFile
 from phistack.features.language_gate import languages_of
 from tests.fixture_types import Phistack
-from tests.invented_corpora import spanish_legal_prose
 
 ENGLISH = "Seen by Dr. Ames on 05/12/2019 for chest pain. The patient was sent home with her daughter and will call."
 SPANISH = "Dolor torácico desde hace tres días, sin fiebre ni tos. Acude con su hija, que refiere que no duerme bien."
@@ -36,7 +35,7 @@ STRICT = {"stack": {"precision": 0.9, "recall": 0.8125, "f1": 0.85}}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two engines, as small as they can be, in a folder of their own."""
     folder = tmp_path_factory.mktemp("engines")
-    for name, notes in (("english", synthesize(12, seed=1)), ("spanish", spanish_legal_prose(12))):
+    for name, notes in (("english", synthesize(12, seed=1)), ("spanish", synthesize(12, seed=1, language="es"))):
         settings = EngineSettings.chosen(language=notes.label_set.language)
         quick = replace(settings, folds=2, submodels={"regex": {}, "crf": {"max_iterations": 15}})
         engine = train(notes, quick).engine

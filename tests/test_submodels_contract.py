@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, Submodel, in_lines, submodel_class
 from phistack.submodels.registry import KINDS, usual_name
 from tests.invented_names import NAMES
+from tests.odd_shapes import seen
 from tests.papers import deduce_stand_in
 
 QUICK: dict[str, dict[str, Any]] = {
@@ -39,13 +40,7 @@ def programs() -> Iterator[None]:
 
 
 def _documents() -> list[Document]:
-    documents = []
-    for i, name in enumerate(NAMES * 2):
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest and fluids.\n\n"
-        end = 12 + len(name)
-        spans = (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))
-        documents.append(Document(f"{100 + i}-01", text, spans))
-    return documents
+    return [seen(i, name, ".\nPlan: rest and fluids.\n\n") for i, name in enumerate(NAMES * 2)]
 
 
 @pytest.fixture(scope="module")

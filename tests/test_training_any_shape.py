@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from phistack.ensemble.command_line.groups import TrainingOptions
 from phistack.ensemble.evaluation import evaluate_systems
+from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.settings import PRESETS, EngineSettings
 from phistack.ensemble.training.trainer import out_of_fold_corpora, train
@@ -23,7 +24,7 @@ from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import TrainingError
-from phistack.features.formats import read_corpus
+from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import kind_of
 from phistack.submodels.blstm.character_training import LanguageModelPlan
@@ -122,6 +123,17 @@ def test_notes_that_nothing_can_be_learned_from_are_refused_in_a_sentence(case: 
     documents, words = REFUSED[case]
     with pytest.raises(TrainingError, match=words):
         train(corpus_of(documents), quick())
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_the_defaults_serve_a_dozen_notes(language: str, tmp_path: Path) -> None:
+    write_corpus(synthesize(12, seed=1, language=language), tmp_path / "notes", format="brat")
+    corpus = read_corpus(tmp_path / "notes", accept_unknown_labels=True)
+    settings = EngineSettings.chosen(language=corpus.label_set.language)
+    training = train(corpus, replace(settings, folds=3).only(FAST))
+    reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
+    f1 = {name: report.strict.f1.value for name, report in reports.items()}
+    assert f1["stack"] > 0.45 and f1["stack"] >= max(f1.values()) - 0.02
 
 
 @pytest.mark.parametrize(("name", "language"), [("court-es", "es"), ("court-fr", "fr"), ("court-en", "en")])

@@ -70,7 +70,6 @@ class Doubt:
     text: str = field(default="", repr=False)
 
     def to_dict(self, *, with_text: bool = False) -> dict[str, Any]:
-        """The place as JSON can hold it."""
         row = {name: getattr(self, name) for name in _COLUMNS}
         return {**row, "text": self.text} if with_text else row
 

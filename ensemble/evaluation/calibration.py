@@ -63,7 +63,6 @@ class Calibration:
 
     @property
     def n(self) -> int:
-        """How many candidates there are."""
         return sum(found.n for found in self.bins)
 
     @property
@@ -77,7 +76,6 @@ class Calibration:
         return max(self.bins, key=lambda found: abs(found.gap), default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, as JSON can hold them."""
         bins = [{**found._asdict(), "right": found.right._asdict()} for found in self.bins]
         return {"candidates": self.n, "expected error": self.expected_error, "bins": bins}
 

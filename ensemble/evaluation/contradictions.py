@@ -44,7 +44,6 @@ class Contradictions:
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
         return (
             f"Of {self.spans} PHI, {self.contradicted} are marked otherwise elsewhere between the same words "
             f"({self.context} on each side), {self.outvoted} of them more often than as they are: "

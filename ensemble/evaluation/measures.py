@@ -57,7 +57,6 @@ def count(gold: AbstractSet[object], system: AbstractSet[object]) -> DocumentCou
 
 
 def total(by_document: IntArray) -> Counts:
-    """The sum over documents."""
     return Counts(*by_document.sum(axis=0).tolist())
 
 

@@ -92,7 +92,6 @@ class Score:
         return macro(np.stack([self.by_document[list(fold)].sum(axis=0) for fold in folds]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Counts and measures, as JSON can hold them."""
         return {**self.counts._asdict(), **{name: measure._asdict() for name, measure in self.measures.items()}}
 
 
@@ -183,7 +182,6 @@ def mean_table(over: str, means: Mapping[str, Macro]) -> Table:
 
 
 def mean_and_deviation(found: MeanAndDeviation) -> str:
-    """Both in percent."""
     return f"{percent(found.mean)} ({percent(found.sd)})"
 
 

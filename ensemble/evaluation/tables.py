@@ -134,7 +134,6 @@ class Table:
 
 
 def strong(text: str) -> Cell:
-    """A name in bold."""
     return Cell(text, rf"\textbf{{{escaped(text)}}}", is_strong=True)
 
 

@@ -68,11 +68,9 @@ class VariantRow:
 
     @property
     def name(self) -> str:
-        """Of the variant."""
         return self.variant.name
 
     def to_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
         means = {"mean of folds": self.of_folds, "mean of seeds": self.of_seeds}
         return {
             "name": self.name, "part": self.variant.part, "submodels": list(self.variant.submodels),

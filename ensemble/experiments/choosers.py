@@ -119,7 +119,6 @@ class ChooserRow:
     difference: Difference | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
         row = {"name": self.name, "chosen on these notes as": self.remark or None, **self.score.to_dict()}
         return {**row, LESS_STACK: difference_facts(self.difference)} if self.difference else row
 
@@ -141,7 +140,6 @@ class Choosers:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
         if self.share is None:
             return "The best member is as good as any choice from these candidates can be."
         if self.share < 0:
@@ -161,7 +159,6 @@ class Choosers:
         return stack_table(title, [rows], self.units, remark)
 
     def to_dict(self) -> dict[str, Any]:
-        """All rows and the share, for JSON."""
         way = {"share of the way from best member to perfect chooser": self.share}
         return {"choosers": plain(self.rows), **way}
 

@@ -183,7 +183,6 @@ class ErrorAnalysis:
         return "\n".join(table.latex(self.origin.comment) for table in self.tables())
 
     def page(self) -> str:
-        """Everything as one HTML file."""
         notes = {"notes": str(self.notes.documents), "PHI": str(self.notes.spans), "label set": self.notes.label_set}
         members = ", ".join(self.choosers.members)
         facts = {**notes, "submodels": members, "date": self.origin.date, "in short": self.summary}

@@ -60,7 +60,6 @@ class SubsetRow:
         return self.speed.notes_per_second.value, 100 * self.score.recall.value
 
     def to_dict(self) -> dict[str, Any]:
-        """The row for JSON."""
         figures = {**self.speed.to_dict(), **self.score.to_dict()}
         return {"name": self.name, "submodels": list(self.subset), **figures, "on frontier": self.is_best}
 
@@ -108,7 +107,6 @@ class Frontier:
             figure.legend(loc="outside right upper", frameon=False, fontsize=8, labelcolor="linecolor")
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure, for JSON."""
         notes = {"notes": {**self.notes.to_dict(), "characters": self.characters}}
         measured = {"machine": self.machine, "repetitions": self.repetitions, "rows": self.rows}
         return {**self.origin.to_dict(), "trained on": dict(self.trained_on), **notes, **plain(measured)}

@@ -54,7 +54,6 @@ class CurveRun:
     scores: Mapping[str, Score]
 
     def to_dict(self) -> dict[str, Any]:
-        """The run for JSON."""
         run = {"share": self.share, "size": self.size, "sample": self.sample, "run": self.number}
         systems = plain(self.scores)
         return {**run, "training": self.training.to_dict(), "folds": self.folds, "systems": systems}
@@ -90,7 +89,6 @@ class CurvePoint:
         return share(self.f1) if len({*self.orders}) > 1 else percent(self.f1.value)
 
     def to_dict(self) -> dict[str, Any]:
-        """The point for JSON."""
         interval = list(self.interval) if self.interval else None
         point = {"share": self.share, self.by: self.size, "f1": self.f1.value}
         return {**point, "interval": interval, "orders": list(self.orders)}
@@ -195,16 +193,13 @@ class LearningCurve:
         return Table(columns, [rows], title, f"In brackets: {self.spread}.", 0, caption)
 
     def tables(self) -> dict[str, Table]:
-        """The table by the name of its file."""
         return {"table": self.table()}
 
     def draw(self, folder: Path, *, name: str = "curve") -> None:
-        """The curves, in files of that name."""
         title, comment = f"Learning curve, {self.origin.counted}", self.origin.comment
         curve_picture(folder, self.curves, title=title, spread=self.spread, name=name, comment=comment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure, for JSON."""
         drawn = {"by": self.by, "samples": self.samples, "runs of each sample": self.n_runs, "spread": self.spread}
         corpora = {"training": self.training, "test": self.test}
         return {**self.origin.to_dict(), **drawn, **plain({**corpora, "curves": self.curves, "runs": self.runs})}

@@ -193,7 +193,6 @@ class CorpusFacts:
         return cls(len(corpus), len(patients_of(corpus)), spans, corpus.label_set.name, digest)
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts for JSON."""
         facts = asdict(self)
         return facts | {"label set": facts.pop("label_set"), "corpus SHA-256": facts.pop("digest")}
 

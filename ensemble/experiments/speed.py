@@ -68,7 +68,6 @@ class Speed:
         return cls(Measure(median(speeds), min(speeds), max(speeds)), load, max(run.peak_mb for run in runs))
 
     def to_dict(self) -> dict[str, Any]:
-        """The speed for JSON."""
         middle, low, high = self.notes_per_second
         speed = {"median": middle, "low": low, "high": high}
         return {"speed": speed, "load seconds": self.load_seconds, "peak MB": self.peak_mb}

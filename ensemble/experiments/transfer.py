@@ -109,12 +109,10 @@ class Transfer:
         }  # fmt: skip
 
     def draw(self, folder: Path) -> None:
-        """The matrix of each system."""
         title = f"F1 in percent, {self.origin.counted}"
         matrix_picture(title, self.matrix, folder, comment=self.origin.comment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure, for JSON."""
         differences = [
             {"of": of, "less": less, "tested on": tested, **difference_facts(found)}
             for (of, less, tested), found in self.gaps.items()

@@ -171,7 +171,6 @@ class Trial(NamedTuple):
         return -self.measures.get("f1", -1.0), self.number
 
     def to_dict(self) -> dict[str, Any]:
-        """The trial for JSON."""
         counted = {} if self.counts is None else self.counts._asdict()
         reason = {"reason": self.reason} if self.reason else {}
         return {"trial": self.number, "settings": {**self.given}, **counted, **self.measures, **reason}
@@ -223,7 +222,6 @@ class Tuning:
         (folder / "trials.txt").write_text("\n".join([table.title, "", *table.markdown(), ""]), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure, for JSON."""
         found = {"best trial": self.best.number, "trials": self.trials}
         searched = {"corpus": self.corpus, "submodel": self.submodel, "space": self.space.ranges}
         return {**self.origin.to_dict(), **plain({**searched, **found})}

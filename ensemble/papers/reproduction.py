@@ -100,7 +100,6 @@ class Reproduction:
         return tables | curves | seeds
 
     def to_dict(self) -> dict[str, Any]:
-        """Every figure as JSON can hold it."""
         means = {name: mean_figures(mean) for name, mean in self.of_seeds.items()}
         return {
             **self.origin.to_dict(),

@@ -51,7 +51,6 @@ class Suggestion(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The span alone."""
         return Span(self.start, self.end, self.label)
 
 
@@ -66,7 +65,6 @@ class Change(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The span."""
         return Span(self.start, self.end, self.label)
 
 
@@ -87,7 +85,6 @@ class Scheme(msgspec.Struct, frozen=True, tag="scheme"):
 
     @property
     def labels(self) -> LabelSet:
-        """The label set."""
         return LabelSet(self.label_set, self.categories, frozenset(self.hipaa), self.language)
 
 

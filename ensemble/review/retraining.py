@@ -125,7 +125,6 @@ class Retrainer:
         return bundle
 
     def stop(self) -> None:
-        """End a training that runs."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
 

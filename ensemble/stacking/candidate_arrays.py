@@ -190,7 +190,6 @@ def _best_of_others(groups: Integers, values: Floats) -> Floats:
 
 
 def _groups(keys: Iterable[Hashable]) -> Integers:
-    """Equal numbers for equal keys."""
     numbers: dict[Hashable, int] = {}
     return _numbers(numbers.setdefault(key, len(numbers)) for key in keys)
 

@@ -226,7 +226,6 @@ class Cascade:
         return _FirstLook(tables, proposed, smaller.probabilities, smaller.threshold_)
 
     def save(self, folder: Path) -> None:
-        """Write `cascade.json`."""
         write_json(folder / _FILE, asdict(self))
 
     @classmethod

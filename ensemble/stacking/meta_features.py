@@ -130,7 +130,6 @@ class MetaFeatures:
     language: str = "en"
 
     def _of(self, pool: CandidateArrays) -> _Columns:
-        """The columns, by name."""
         match self.names:
             case "log-odds":
                 return _log_odds(pool) | _votes(pool) | _labels(pool, self.labels)
@@ -142,7 +141,6 @@ class MetaFeatures:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The features' names."""
         return tuple(self._of(CandidateArrays([], [], self.sources)))
 
     def extremes(self, table: FeatureTable) -> Floats:

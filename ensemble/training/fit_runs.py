@@ -62,7 +62,6 @@ class Fitted(NamedTuple):
     starts: dict[str, SavedFiles]
 
     def add(self, task: FitTask, found: list[NoteProposals] | SavedFiles, spent: Spent) -> None:
-        """Add the result of one fit."""
         self.seconds[task.name, task.part] = spent
         if isinstance(found, SavedFiles):
             (self.starts if task.is_pretraining else self.models)[task.name] = found
@@ -236,7 +235,6 @@ class FitWatch:
 
     @property
     def n_done(self) -> int:
-        """The number of fits that are done."""
         return sum(fit.seconds is not None for fit in self.fits)
 
     def look(self) -> tuple[float, str]:

@@ -80,6 +80,7 @@ def test_networks_of_papers_have_nothing_of_ours(preset: str, name: str) -> None
     ours = ("average", "word_dropout", "value_dropout", "replacement", "language_model", "easy_below")
     assert {getattr(network, setting) for setting in ours} == {0.0}
     assert (network.networks, network.window, network.threshold) == (1, 1, 1.0)
+    assert network.pretraining() is None, "it learns from annotated notes alone"
 
 
 @pytest.mark.parametrize(("preset", "name"), [row[:2] for row in SUBMODELS if row[2] == "crf"])

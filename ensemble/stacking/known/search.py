@@ -108,7 +108,6 @@ class KnownIndex:
         self._readings: dict[str, tuple[str, ...]] = {}
 
     def _spellings(self, number: int) -> Iterator[Spelling]:
-        """The strings of an identifier."""
         value, _, _, kind = self._identifiers[number]
         if kind == "name":
             yield from self._names[number].spellings(with_short_forms=self._is_guessing)
