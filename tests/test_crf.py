@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,8 +26,6 @@ from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import TEMPLATES, Crosses, usable
-
-MEDDOCAN = Path(__file__).resolve().parents[1].parent / "shared" / "corpora" / "meddocan"
 
 FIRST = ("Anna", "Ivan", "Mia", "Olaf", "Rosa", "Tom", "Vera", "Zoe")
 LAST = ("Berg", "Cruz", "Diaz", "Falk", "Hahn", "Lund", "Moss", "Ruiz")
@@ -115,39 +111,15 @@ def cut_after_full_stops(table: FeatureTable) -> FeatureTable:
 
 
 def test_best_path_and_marginals_are_those_of_crfsuite(crf: CrfSubmodel, space: FeatureSpace, tmp_path: Path) -> None:
-    assert_like_crfsuite(crf, space.tables(UNSEEN), tmp_path)
-
-
-@pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the corpus MEDDOCAN is not at ../shared/corpora")
-def test_best_path_and_marginals_are_those_of_crfsuite_on_meddocan(tmp_path: Path) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in sorted((MEDDOCAN / "train" / "brat").glob("*.txt"))[:24]]
-    # Which names and numbers are marked does not matter here, only that many tags are learned.
-    documents = [Document(f"n-{i}", text, marked(text)) for i, text in enumerate(texts)]
-    space = FeatureSpace(FeatureSettings(language="es"))
-    tables = space.fit(documents[:18])
-    crf = CrfSubmodel(max_iterations=12, min_count=3).fit(tables)
-    assert_like_crfsuite(crf, space.tables(documents[18:]), tmp_path)
-
-
-def marked(text: str) -> tuple[Span, ...]:
-    """Words in upper case and numbers, each kind and length under a label of its own."""
-    return tuple(
-        Span(match.start(), match.end(), f"{'NUMBER' if match[0][0].isdigit() else 'NAME'}_{min(len(match[0]), 9)}")
-        for match in re.finditer(r"[A-Z]\w+(?: [A-Z]\w+)?|\d+(?:[-/.]\d+)*", text)
-    )
-
-
-def assert_like_crfsuite(crf: CrfSubmodel, tables: Sequence[FeatureTable], folder: Path) -> None:
-    """The same tags for every line as its tagger gives, and the same marginals."""
     from pycrfsuite import Tagger
 
-    (folder / "model").write_bytes(crf.model_)
+    (tmp_path / "model").write_bytes(crf.model_)
     tagger = Tagger()
-    tagger.open(str(folder / "model"))
+    tagger.open(str(tmp_path / "model"))
     weights = read_weights(crf.model_)
     size = len(weights.labels)
     chain = Chain(weights.labels, weights.transitions, np.zeros(size), np.zeros(size))
-    for table in tables:
+    for table in space.tables(UNSEEN):
         bounds, emissions = line_bounds(table), crf.emissions([table])
         lattice = Lattice.over(chain, emissions, bounds)
         path, marginals = lattice.best_path(), lattice.marginals()

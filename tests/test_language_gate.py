@@ -269,15 +269,6 @@ def test_annotate_lists_what_it_holds_back(phistack: Phistack, model: Path, note
     assert (status, out[:7]) == (0, "4 notes")
 
 
-def test_an_id_that_may_be_a_name_is_shown_as_a_hash(
-    phistack: Phistack, model: Path, notes: Path, tmp_path: Path
-) -> None:
-    (notes / "2.txt").rename(notes / "Birchwood_Ann.txt")
-    status, _, err = phistack("annotate", notes, tmp_path / "out", "--model", model)
-    assert (status, "Birchwood" in err) == (3, False)
-    assert "held back: document #" in err and "PHISTACK_SHOW_IDS=1" in err
-
-
 def test_annotate_writes_nothing_if_it_can_read_nothing(
     phistack: Phistack, model: Path, notes: Path, tmp_path: Path
 ) -> None:

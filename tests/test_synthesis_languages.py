@@ -24,7 +24,6 @@ from phistack.features.labels import LabelSet
 from phistack.features.languages import language_of
 from tests.fixture_types import Phistack
 
-PARTS = ("header", "opening", "history", "findings", "plan", "closing")
 LANGUAGES = {"de": "i2b2-2014", "es": "meddocan", "nl": "nut", "no": "stockholm-epr-phi", "sv": "stockholm-epr-phi"}
 ALL = {"en": "i2b2-2014", **LANGUAGES}
 NOT_IN_NOTES = {
@@ -163,15 +162,6 @@ def test_each_template_can_be_written(part: str, language: str, note_type: str) 
             assert "".join(text for text, _ in pieces).strip()
             found = {label for _, label in pieces} - {""}
             assert found <= labels and (found or slot.kind == "SEXLETTER"), template.text
-
-
-@pytest.mark.parametrize("language", [language for language in ALL if language != "no"])
-def test_each_part_has_a_hundred_templates(language: str) -> None:
-    for part in PARTS:
-        types = [name for language_, name, pool in POOLS if language_ == language and pool == part]
-        for note_type in types if language == "en" else types[:1]:
-            pool = pool_of(part, note_type, language)
-            assert len({re.sub(r"\W+|\d+", " ", template.text).casefold() for template in pool}) >= 100, part
 
 
 @pytest.mark.parametrize("language", ALL)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from nltk.tbl.rule import Rule as NltkRule
 from phistack.ensemble.synthesis import synthesize
 from phistack.features.columns.settings import COLUMN_GROUPS, FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.tbed.grid import Notes
 from phistack.tbed.learner import Learned, learn
@@ -28,7 +27,6 @@ from phistack.tbed.search import LearnerSettings
 from phistack.tbed.tagger import Tagger, score_rules
 from phistack.tbed.templates import Atom, RuleTemplate, named_templates, read_templates
 
-MEDDOCAN = Path(__file__).parents[1].parent / "shared" / "corpora" / "meddocan" / "train" / "brat"
 WORDS_ONLY = FeatureSettings(without=tuple(group for group in COLUMN_GROUPS if group != "words"), split_lines=True)
 
 
@@ -115,19 +113,6 @@ def random_notes(draw: st.DrawFn) -> Notes:
 @given(random_notes(), st.sampled_from(["brill24", "fntbl37"]), st.integers(1, 3))
 def test_random_notes_give_the_rules_of_nltk(notes: Notes, name: str, min_gain: int) -> None:
     same_as_nltk(notes, name, max_rules=12, min_gain=min_gain)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="the MEDDOCAN corpus is not in ../shared")
-@pytest.mark.parametrize("name", ["brill24", "fntbl37"])
-def test_real_notes_give_the_rules_of_nltk(name: str) -> None:
-    documents = []
-    for file in sorted(MEDDOCAN.glob("*.txt"))[:25]:
-        lines = [line.split("\t") for line in file.with_suffix(".ann").read_text(encoding="utf-8").splitlines()]
-        places = [line[1].split() for line in lines if line[0].startswith("T")]
-        spans = tuple(Span(int(place[1]), int(place[-1]), place[0]) for place in places)
-        documents.append(Document(file.stem, file.read_bytes().decode("utf-8"), spans))
-    same_as_nltk(untagged(documents), name, max_rules=10, min_gain=2)
 
 
 @pytest.mark.slow

@@ -42,7 +42,6 @@ _ALONE, _FIRST, _SECOND = 1, 2, 4
 _ROLE_BITS = 3
 # The role of a word in an entry: all of it, or the first or second of several words.
 
-
 Entry = tuple[str, ...]
 
 

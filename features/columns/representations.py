@@ -23,7 +23,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -157,10 +158,10 @@ class Representations:
 
 
 def by_cluster(brown: Mapping[str, str]) -> dict[str, list[str]]:
-    """Bits -> the words with them, sorted, so that the file of so many words is small."""
-    words: dict[str, list[str]] = {}
+    """Bits -> the words with them, sorted; this makes a small file."""
+    words: defaultdict[str, list[str]] = defaultdict(list)
     for word, bits in sorted(brown.items()):
-        words.setdefault(bits, []).append(word)
+        words[bits].append(word)
     return words
 
 
@@ -183,8 +184,8 @@ _MOST_NUMBERS = 4096
 _PIECE = 2**20
 
 _T = TypeVar("_T")
-_Row = tuple[bytes, Callable[[], Floats32]]
-"""A word, and a function that reads its numbers, called for wanted words only."""
+_Rows = Iterator[tuple[bytes, Callable[[], _T]]]
+"""Words, each with a function that reads its value, called for wanted words only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,9 +225,7 @@ def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> Wo
 def read_clusters(path: Path, wanted: Collection[str], *, further: int = 0) -> dict[str, str]:
     """The Brown clusters of some words, as strings of 0 and 1, from lines of bits, tab, word, tab, count.
 
-    :param wanted: normal forms.
-    :param further: read so many words at the front of the file too.
-    :raises SettingsError: if the file cannot be read, has no clusters, or has none of the words.
+    Parameters and errors are those of `read_vectors`.
     """
     with file_named("the file of word clusters", path), opened(path, "it") as (file, _):
         return dict(sorted(_kept(_cluster_rows(file), wanted, further).items()))
@@ -268,7 +267,7 @@ def _cluster_files() -> dict[str, Path]:
     return {path.name.removesuffix(_IN_PACKAGE): path for path in found}
 
 
-def _kept(rows: Iterable[tuple[bytes, Callable[[], _T]]], wanted: Collection[str], further: int) -> dict[str, _T]:
+def _kept(rows: _Rows[_T], wanted: Collection[str], further: int) -> dict[str, _T]:
     """The value of each wanted normal form."""
     found: dict[str, _T] = {}
     exact: set[str] = set()
@@ -283,7 +282,7 @@ def _kept(rows: Iterable[tuple[bytes, Callable[[], _T]]], wanted: Collection[str
     return found
 
 
-def _cluster_rows(file: BinaryIO) -> Iterator[tuple[bytes, Callable[[], str]]]:
+def _cluster_rows(file: BinaryIO) -> _Rows[str]:
     for number, line in enumerate(_lines(file), 1):
         bits, _, rest = line.partition(b"\t")
         word = rest.partition(b"\t")[0]
@@ -299,7 +298,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         yield line.rstrip(b"\r\n")
 
 
-def _vector_rows(file: BinaryIO) -> Iterator[_Row]:
+def _vector_rows(file: BinaryIO) -> _Rows[Floats32]:
     """The words of a file; its beginning shows the format."""
     header = file.readline(_LONGEST_LINE).split()
     if len(header) != 2 or not all(part.isdigit() for part in header):
@@ -326,7 +325,7 @@ def _is_text(begin: bytes, size: int) -> bool:
         return False
 
 
-def _text_rows(file: BinaryIO, size: int, first: int) -> Iterator[_Row]:
+def _text_rows(file: BinaryIO, size: int, first: int) -> _Rows[Floats32]:
     """:param first: the number of the first line, for messages."""
     for number, line in enumerate(_lines(file), first):
         word, _, numbers = line.strip().partition(b" ")
@@ -345,7 +344,7 @@ def _numbers(text: bytes, size: int, line: int) -> Floats32:
     return row
 
 
-def _binary_rows(file: BinaryIO, n_words: int, size: int) -> Iterator[_Row]:
+def _binary_rows(file: BinaryIO, n_words: int, size: int) -> _Rows[Floats32]:
     held, at = b"", 0
     for number in range(1, n_words + 1):
         while (blank := held.find(b" ", at)) < 0 or len(held) <= blank + 4 * size:

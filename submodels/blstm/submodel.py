@@ -44,7 +44,7 @@ from phistack.submodels.blstm.weights import (
     network_shapes,
     transferred_weights,
 )
-from phistack.submodels.chain.candidates import HasTokens, batches, propose
+from phistack.submodels.chain.candidates import HasTokens, propose
 from phistack.submodels.chain.crf import Chain
 
 _LOG = logging.getLogger("phistack")
@@ -200,26 +200,19 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         self, notes: Sequence[HasTokens], bounds: Sequence[Integers32], emissions: Sequence[Floats32]
     ) -> list[list[Candidate]]:
         """:param bounds: for each note where its tag sequences begin, then its number of tokens."""
-        chain = self.chain()
-        return [
-            candidates
-            for part in batches(notes)
-            for candidates in propose(
-                chain, np.concatenate(emissions[part]), notes[part], bounds[part], self.name, self.threshold
-            )
-        ]
+        scores = np.concatenate([np.zeros((0, len(self.tags_)), dtype=np.float32), *emissions])
+        return propose(self.chain(), scores, notes, bounds, self.name, self.threshold)
 
     def chain(self) -> Chain:
         """The averaged transitions between tags, with those that the scheme forbids ruled out."""
         n_tags = len(self.tags_)
-        shapes = {"transitions": (n_tags, n_tags), "start": (n_tags,), "end": (n_tags,)}
-        transitions, start, end = (
-            np.stack([weights[name] for weights in self.weights_]).astype(np.float64).mean(axis=0)
-            if self.crf
-            else np.zeros(shape)
-            for name, shape in shapes.items()
-        )
-        return Chain(self.tags_, transitions, start, end).constrained(self.scheme)
+        if self.crf:
+            names = ("transitions", "start", "end")
+            of_all = ([weights[name] for weights in self.weights_] for name in names)
+            scores = [np.stack(of_networks).mean(axis=0, dtype=np.float64) for of_networks in of_all]
+        else:
+            scores = [np.zeros((n_tags, n_tags)), np.zeros(n_tags), np.zeros(n_tags)]
+        return Chain(self.tags_, *scores).constrained(self.scheme)
 
     def save(self, folder: Path) -> None:
         """Write `settings.json`, `vocabularies.json` and the weights of each network."""

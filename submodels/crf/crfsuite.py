@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 
 from phistack.features.arrays import Floats, Integers, Integers32
 from phistack.features.columns.table import FeatureTable, patients_of
-from phistack.features.errors import BundleError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.reporting import report
+from phistack.features.saved_files import damage_refused
 from phistack.features.tags import OUTSIDE
 
 if TYPE_CHECKING:
@@ -246,10 +247,8 @@ class CrfWeights:
 
 def read_weights(data: bytes) -> CrfWeights:
     """The weights in a model file; :raises BundleError: if it is not a model of CRFsuite, or is damaged."""
-    try:
+    with damage_refused("the CRF's model file"):
         return _read(data)
-    except (struct.error, ValueError, IndexError) as error:
-        raise BundleError(f"the CRF's model file is damaged ({type(error).__name__}); train again") from None
 
 
 def _read(data: bytes) -> CrfWeights:

@@ -32,13 +32,11 @@ _PLACES_AT_ONCE = 16_384
 
 
 class AttributeWeights:
-    """The weights of A attributes, ready to be summed at tokens.
+    """The weights of A (`n_attributes`) attributes, ready to be summed at tokens.
 
     :param templates: the template of each attribute, of shape `(A,)`.
     :param values: the value of the template in each attribute, of shape `(A,)`.
     :param state: the weight of each attribute for each tag, of shape `(A, L)`.
-
-    `n_attributes` is A.
     """
 
     def __init__(self, crosses: Crosses, templates: Integers, values: Integers, state: Floats) -> None:

@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -130,16 +129,11 @@ class CrfSubmodel(Submodel):
         tags = [table.tags(scheme=self.scheme) for table in tables]
         if all(tag == OUTSIDE for note in tags for tag in note):
             raise TrainingError(f"the CRF needs PHI to learn from, and none of the {len(tables)} notes has any")
-        started = perf_counter()
         self.crosses_ = self._crosses(tables[0].space)
         if missing := sorted(self._columns - set(tables[0].space.columns)):
             _LOG.info("crf: templates with %s are left out, as the features lack these columns", ", ".join(missing))
-        self.model_ = train(self, tables, tags, seed)
-        self._use(self.model_)
-        _LOG.info(
-            "crf: %d attributes with a weight, %d tags, in %.0f s",
-            self.weights_.n_attributes, len(self.chain_.tags), perf_counter() - started,
-        )  # fmt: skip
+        self._use(train(self, tables, tags, seed))
+        _LOG.info("crf: %d attributes with a weight, %d tags", self.weights_.n_attributes, len(self.chain_.tags))
         return self
 
     def emissions(self, tables: Sequence[FeatureTable]) -> Floats32:
@@ -177,9 +171,8 @@ class CrfSubmodel(Submodel):
             if isinstance(model.templates, str):
                 raise BundleError("the CRF of the engine names a file of templates, which engines spell out")
             model.check()
-            model.model_ = files.read(_MODEL_FILE)
             model.crosses_ = model._crosses(space)
-            model._use(model.model_)
+            model._use(files.read(_MODEL_FILE))
         return model
 
     def sequences(self, table: FeatureTable) -> Integers32:
@@ -196,7 +189,7 @@ class CrfSubmodel(Submodel):
 
     def _use(self, model: bytes) -> None:
         """Take tags and weights from CRFsuite's file; :raises BundleError: if it is damaged or does not fit."""
-        weights = read_weights(model)
+        self.model_, weights = model, read_weights(model)
         attributes = numbers_of(weights.attributes)
         if len(attributes) and attributes[:, 0].max() >= len(self.crosses_.templates):
             raise BundleError("the CRF was trained with more feature columns than this engine has; train again")

@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib import import_module, resources
@@ -68,11 +69,9 @@ def _date(text: str, language: str) -> bool:
 
 def _ip(text: str, language: str) -> bool:
     """Whether the text is an address of the Internet Protocol, version 4 or 6."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ip_address(text))
+    return False
 
 
 def _follows(standard: str, text: str, language: str) -> bool:

@@ -134,7 +134,7 @@ class RegexSubmodel(Submodel):
         matches = zip(available.values(), self._matches(tuple(available.values()), documents), strict=True)
         fits = [_Fit(pattern, self._label(pattern, found, labels), found, found) for pattern, found in matches]
         patterns = self._decision_list([fit for fit in fits if fit.label], documents)
-        self._set_patterns(Scanner(tuple(patterns)))
+        self._use(Scanner(tuple(patterns)))
         _LOG.info("regex: %d of %d patterns kept", len(self.patterns_), len(available))
         return self
 
@@ -183,8 +183,7 @@ class RegexSubmodel(Submodel):
 
     def _label(self, pattern: Pattern, matches: Sequence[_Match], known: Collection[str]) -> str:
         """The label that the gold gives most often to the matches, or else the one that the pattern declares."""
-        hits = Counter(label for match in matches for label in match.labels)
-        if hits:
+        if hits := Counter(label for match in matches for label in match.labels):
             return most_frequent(hits)
         if self.label_set:
             return pattern.label_in(self.label_set)
@@ -210,9 +209,8 @@ class RegexSubmodel(Submodel):
         _SEARCHED.update({table: (self._search, found) for table, found in zip(new, best, strict=True)})
         return [_SEARCHED[table][1] for table in tables]
 
-    def _set_patterns(self, scanner: Scanner) -> None:
-        self.patterns_ = scanner.patterns
-        self._scanner = scanner
+    def _use(self, scanner: Scanner) -> None:
+        self.patterns_, self._scanner = scanner.patterns, scanner
         self._search: _Search = (scanner.patterns, self.language_)
 
     def _candidates(self, text: str, found: _Matched) -> list[Candidate]:
@@ -241,7 +239,7 @@ class RegexSubmodel(Submodel):
         with damage_refused("the regex submodel of the engine"):
             submodel = saved_submodel(cls, state["settings"])
             submodel.language_ = state["language"]
-            submodel._set_patterns(_saved_scanner(text, state["language"]))
+            submodel._use(_saved_scanner(text, state["language"]))
         return submodel
 
 

@@ -92,6 +92,8 @@ class TbedSubmodel(Submodel):
     def __post_init__(self) -> None:
         if self.start not in STARTS:
             raise SettingsError(f"TBED cannot start from {self.start}; choose from {', '.join(STARTS)}")
+        if self.within not in STRETCHES:
+            raise SettingsError(f"TBED's setting within must be one of {', '.join(STRETCHES)}, not {self.within}")
         if not 0 <= self.held_out < 1:
             raise SettingsError(f"the share of patients held out for TBED must be in [0, 1), not {self.held_out}")
 
@@ -200,8 +202,6 @@ class TbedSubmodel(Submodel):
             model.regex_ = model.patterns_ = None
             if model.start == "patterns":
                 model.patterns_ = TokenTagger.from_toml(files.text(_PATTERNS_FILE))
-            if model.within not in STRETCHES:
-                raise BundleError("the TBED submodel has an impossible value in its setting within")
         try:
             model.rules_ = parse_rules(text, name=_RULES_FILE, tags=model.tags_, columns=space.columns)
         except SettingsError as error:
@@ -251,8 +251,7 @@ class TbedSubmodel(Submodel):
 
     def _reasons(self, numbers: Sequence[int], start: Candidate | None) -> tuple[float, str]:
         """Score and evidence of a span, by the rules that changed its tags."""
-        rules = [self.rules_.rules[number - 1] for number in numbers]
-        if rules:
+        if rules := [self.rules_.rules[number - 1] for number in numbers]:
             return min(map(_precision, rules)), _evidence(numbers[-1], rules[-1])
         return (start.score, f"{start.source} {start.evidence}") if start else (1.0, f"initial tags ({self.start})")
 
