@@ -99,7 +99,7 @@ def measured(name: str, arguments: argparse.Namespace) -> list[TableRow]:
 
 
 def main() -> None:
-    """Parse the arguments and print a table."""
+    """Parse the arguments and print a table for each of the notes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(_TEXTS), help="names of notes")
     parser.add_argument("--of", choices=[*_MEMBERS], default="blstm", help="the network, the stack, or a CRF that adds")
@@ -112,8 +112,9 @@ def main() -> None:
     arguments = parser.parse_args()
     columns = ("notes", "system", "without", "with", "difference")
     title = f"Strict F1, {arguments.rounds} quarters, {arguments.seeds} seeds, without general text and with it"
-    rows = [measured(name, arguments) for name in comma_list(arguments.only)]
-    Console(width=120).print(Table(columns, rows, title, "with 95 % intervals by patient"))
+    for name in comma_list(arguments.only):
+        rows = measured(name, arguments)
+        Console(width=120).print(Table(columns, [rows], title, "with 95 % intervals by patient"))
 
 
 if __name__ == "__main__":
