@@ -15,8 +15,8 @@ with layout attributes only. A link with an address, a comment, a script or a pi
 and `BP <90` or `<ann@example.org>` is no tag. A tag that must be closed counts only in a text with its start tag and
 its end tag.
 
-An escape of a letter, a sign or a line end counts wherever it is, but for `\n`, `\r` and `\t` before a small letter, as
-in `C:\notes`.
+An escape of a letter or a sign counts wherever it is; `\n`, `\r` and `\t` not before a small letter, as in `C:\notes`,
+nor after a letter by itself.
 
 Notes are full of `=` and `%` beside numbers, so each encoded byte needs evidence in the text:
 
@@ -39,7 +39,8 @@ from itertools import pairwise
 
 from phistack.features.rewriting import Edit
 
-_ESCAPE = re.compile(r'\\(?:u(0[0-9A-Fa-f]{3}|20[0-9A-Fa-f]{2})|([/"]|[nrt](?![a-z])))')
+# Not of single letters, as in `A\n\n`.
+_ESCAPE = re.compile(r'\\u(0[0-9A-Fa-f]{3}|20[0-9A-Fa-f]{2})|\\([/"])|(?<!\b[^\W\d_])(?:\\[nrt])+(?![a-z])')
 _BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _LINES = (
     "address article aside blockquote body br caption center dd div dl dt fieldset figcaption figure footer form h1 h2 "
@@ -116,7 +117,10 @@ def references(text: str) -> Iterator[Edit]:
 def escapes(text: str) -> Iterator[Edit]:
     """The escapes of JSON that mean one character of alphabetic scripts, a sign or a line end."""
     for match in _ESCAPE.finditer(text):
-        yield Edit(*match.span(), chr(int(match[1], 16)) if match[1] else _BLANKS.get(match[2], match[2]))
+        if match[1] or match[2]:
+            yield Edit(*match.span(), chr(int(match[1], 16)) if match[1] else match[2])
+        else:
+            yield from (Edit(at, at + 2, _BLANKS[text[at + 1]]) for at in range(*match.span(), 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ def test_tags_and_character_references_are_read_as_what_they_show(written: str, 
     [
         (r"Jos\u00e9 Nu\u00F1ez\u2019s 03\/12\/2019", "José Nuñez’s 03/12/2019"),
         (r'"Dr.\tBirch\nAnselm\r\n617", \"Ann\"', '"Dr.\tBirch\nAnselm\r\n617", "Ann"'),
+        (r"Birch\n\nAnn", "Birch\n\nAnn"),
+        (r"A\n\n\a", r"A\n\n\a"),
         (r"C:\notes\reports\u8364, \u00, O\N", r"C:\notes\reports\u8364, \u00, O\N"),
     ],
 )
