@@ -165,6 +165,15 @@ def test_a_packed_file_that_is_cut_off_is_listed_and_the_other_files_come_out(tm
     assert "DocumentReference.ndjson.gz" in quarantine(done)[0]["place"]
 
 
+def test_a_folder_without_any_file_of_the_format_is_no_finished_run(tmp_path: Path) -> None:
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "Patient.json").write_text(json.dumps(PATIENT))
+    done = run_over(tmp_path / "export", Columns(), "tag", KEY, form="fhir", target=tmp_path / "out")
+    with pytest.raises(CorpusError, match=r"holds no notes of the format fhir, whose files end in .ndjson, "):
+        deidentify(done)
+    assert not done.target.exists()
+
+
 @pytest.mark.parametrize("text", ["", DIV.format(""), '<div xmlns="http://www.w3.org/1999/xhtml"/>', DIV.format(" ")])
 def test_an_empty_narrative_is_no_reason_to_hold_back(tmp_path: Path, text: str) -> None:
     done = run(tmp_path, nested(text))

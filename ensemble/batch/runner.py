@@ -82,6 +82,7 @@ def deidentify(settings: RunSettings) -> Summary:
     :raises MissingResourceError: if the cluster is gone, or processes die whatever they are given; likewise.
     """
     form = open_format(settings.source, settings.target, settings.form_settings, settings.form)
+    form.found.refuse_none()
     refuse_other_ending(form, settings.target)
     digest, labels = manifest_digest(settings.model), bundle_labels(settings.model)
     settings = _with_columns(settings, form, labels)

@@ -100,6 +100,15 @@ class Found:
             else:
                 yield folder + name, OTHER
 
+    def refuse_none(self) -> None:
+        """Refuse a folder without any file of the format; :raises CorpusError: with the endings that it has."""
+        if all(kind != NOTE for _, kind in self.files()):
+            endings = ", ".join(self.format.suffixes)
+            raise CorpusError(
+                f"the folder {self.path} holds no notes of the format {self.format.name}, whose files end in "
+                f"{endings}; give a folder with notes in it"
+            )
+
     def passed_over(self) -> Counter[str]:
         """How many files are not notes, by the reason."""
         return Counter(kind for _, kind in self.files() if kind not in (NOTE, BESIDE))
