@@ -1,11 +1,11 @@
 """Make the lists of words that ship from the tables of the package spacy-lookups-data.
 
-    python -m benchmarks.safe_words FOLDER       spacy_lookups_data/data of an installed package; half a minute
+    python -m benchmarks.safe_words FOLDER       spacy_lookups_data/data of an installed package; three minutes
 
 The list of safe words of `--recall everything` has the most frequent words of a language that are usually written in
 small letters or, in German, are in its dictionary. A word that is also a name, of Faker's or of `common_words.toml`, is
-in none. The list of the column `usual_case` has words as they are usually written; words of the German dictionary,
-where nouns have capitals, are in small letters.
+in none. The list of the column `usual_case` has words as they are usually written; words of a dictionary are in small
+letters, also German nouns. For Dutch, Norwegian and Swedish it has these alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from phistack.features.registry import packaged_table
 
 _OUT = ROOT / "ensemble" / "engine" / "safe"
 _USUAL_OUT = ROOT / "features" / "columns" / "usual_case"
-_USUAL = ("de", "en")
+_USUAL = ("de", "en", "es", "nl", "no", "sv")
 _MOST, _MOST_USUAL = 40_000, 100_000
 _CLOSED = 250
 """So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
@@ -99,10 +99,13 @@ def _ranked(probability: Mapping[str, float]) -> list[str]:
 
 def _usually(folder: Path, language: str) -> Iterator[str]:
     """Words as they are usually written, the most frequent first; none that is as often written otherwise."""
-    known, probability = set(_dictionary(folder, language)), _table(folder, f"{language}_lexeme_prob")
-    never = min(probability.values())
     lists = Gazetteers.of_language(language).entries
     names = {entry[0] for column in _NAMES for entry in lists[column] if len(entry) == 1}
+    if language in _RANKED:
+        yield from (word for word in _words(folder, language) if without_accents(word) not in names)
+        return
+    known, probability = set(_dictionary(folder, language)), _table(folder, f"{language}_lexeme_prob")
+    never = min(probability.values())
     for word in _ranked(probability):
         if word in known:
             yield from () if without_accents(word) in names else (word,)

@@ -71,12 +71,14 @@ def test_a_language_whose_frequencies_cannot_be_had_is_refused(language: str, wh
 
 
 def test_how_a_word_is_usually_written_and_how_here() -> None:
-    english, german = (USUAL_CASE.of(language).value for language in ("en", "de"))
+    english, german, spanish, dutch = (USUAL_CASE.of(language).value for language in ("en", "de", "es", "nl"))
     words = "knee KNEE nguyen Vermont mri Zzyxberg 2012".split()
     assert [*map(english, words)] == ["a/a", "a/AA", "Aa/a", "Aa/Aa", "AA/a", "?/Aa", ""]
     assert [*map(german, ("Wunde", "WIEN", "Koch"))] == ["a/Aa", "?/AA", "?/Aa"]
-    with pytest.raises(PackageError, match="no list of words of the language sv; leave the column usual_case out"):
-        USUAL_CASE.of("sv")
+    assert [*map(spanish, ("rodilla", "Madrid", "tac"))] == ["a/a", "Aa/Aa", "?/a"]
+    assert [*map(dutch, ("KNIE", "Jansen"))] == ["a/AA", "?/Aa"]
+    with pytest.raises(PackageError, match="no list of words of the language da; leave the column usual_case out"):
+        USUAL_CASE.of("da")
 
 
 def test_an_engine_that_asks_how_frequent_words_are_says_the_same_when_it_is_loaded(tmp_path: Path) -> None:
