@@ -19,6 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measuring import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import evaluate_systems
@@ -26,7 +27,6 @@ from phistack.ensemble.experiments.speed import Run, Speed, measure_speed
 from phistack.ensemble.tools.progress import progress
 from phistack.features.columns.table import line_bounds
 from phistack.features.documents import Corpus, Document
-from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus
 
 ROADS = {"every line": False, "lines in doubt": True}
@@ -89,7 +89,4 @@ def share_in_doubt(engine: Engine, corpus: Corpus) -> float:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PhistackError as error:
-        sys.exit(f"cascade: {error}")
+    run_main(main, "cascade")

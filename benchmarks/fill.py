@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cache
@@ -24,6 +23,7 @@ from functools import cache
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
+from benchmarks.measuring import run_main
 from benchmarks.stacking_cases import settings_for
 from phistack.ensemble.evaluation import compare, evaluate, print_comparison
 from phistack.ensemble.evaluation.tables import percent
@@ -33,7 +33,6 @@ from phistack.ensemble.tasks.placeholders import Style
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.columns.gazetteers import Gazetteers
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import PhistackError
 from phistack.features.ranges import overlapping_groups
 
 _SEED, _SEED_OF_SCORED = 0, 7_001
@@ -165,7 +164,4 @@ def _told(original: Corpus, filled: Filled, scrubber: Scrubber) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PhistackError as error:
-        sys.exit(f"fill: {error}")
+    run_main(main, "fill")

@@ -24,31 +24,12 @@ from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.documents import Document
 
 TEXTS = {
-    "brackets": "[(",
-    "digits": "7",
-    "numbers": "1234567 ",
-    "1-": "1-",
-    "1,": "1,",
-    "A'": "A'",
-    "one word": "x",
-    "words": "xylo ",
-    "unknown name": "Xylogard ",
-    "names": "Anselm Birchwood ",
-    "titled names": "Dr. Xylogard ",
-    "dates": "03/04/2021 ",
-    "initials": "A. ",
-    "addresses": "http://",
-    "mails": "a@",
-    "titles": "Dr: ",
-    "keys": "Name: ",
-    "commas": "Smith, ",
-    "dashes": "--- ",
-    "blanks": " ",
-    "lines": "\n",
-    "short lines": "ok\n",
-    "accents": "e\u0301",
-    "joiners": "\u200d",
-}
+    "brackets": "[(", "digits": "7", "numbers": "1234567 ", "1-": "1-", "1,": "1,", "A'": "A'",
+    "one word": "x", "words": "xylo ", "unknown name": "Xylogard ", "names": "Anselm Birchwood ",
+    "titled names": "Dr. Xylogard ", "dates": "03/04/2021 ", "initials": "A. ", "addresses": "http://",
+    "mails": "a@", "titles": "Dr: ", "keys": "Name: ", "commas": "Smith, ", "dashes": "--- ", "blanks": " ",
+    "lines": "\n", "short lines": "ok\n", "accents": "e\u0301", "joiners": "\u200d",
+}  # fmt: skip
 """Each is its unit over and over, mostly in one line."""
 
 _MOMENT = 0.05

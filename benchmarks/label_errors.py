@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 
+from benchmarks.measuring import run_main
 from benchmarks.stacking_cases import settings_for
 from phistack.ensemble.evaluation.resampling import wilson
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong
@@ -39,7 +40,6 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.trainer import propose
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus
 from phistack.features.ranges import overlapping_groups
 from phistack.features.tokens import Tokeniser
@@ -223,7 +223,4 @@ def _place_of(places: Sequence[tuple[int, int]], token: tuple[int, int]) -> tupl
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PhistackError as error:
-        sys.exit(f"label_errors: {error}")
+    run_main(main, "label_errors")

@@ -17,7 +17,6 @@ leaves unused.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -33,6 +32,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.measuring import run_main
 from benchmarks.stacking_cases import settings_for
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.stacking.candidates import Pools, pools_of
@@ -43,7 +43,6 @@ from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.trainer import Proposed, propose
 from phistack.features.arrays import Floats
 from phistack.features.documents import Corpus
-from phistack.features.errors import PhistackError
 from phistack.features.formats import read_corpus
 from phistack.submodels.registry import SUBMODELS
 
@@ -177,7 +176,4 @@ def _saved(asked: Sequence[Question], saved: NDArray[np.float64]) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PhistackError as error:
-        sys.exit(f"losses: {error}")
+    run_main(main, "losses")

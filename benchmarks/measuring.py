@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -39,6 +40,7 @@ from phistack.ensemble.tools.clock import Stopwatch
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training
 from phistack.features.documents import Corpus
+from phistack.features.errors import PhistackError
 from phistack.features.formats import write_corpus
 from phistack.features.writing import write_json
 from phistack.submodels.registry import SUBMODELS
@@ -66,6 +68,14 @@ class Benchmark:
     protocol: str
     criteria: tuple[str, ...] = ()
     limit_minutes: int | None = None
+
+
+def run_main(main: Callable[[], None], name: str) -> None:
+    """Run a benchmark; what is wrong with its input ends the program as a message with its name."""
+    try:
+        main()
+    except PhistackError as error:
+        sys.exit(f"{name}: {error}")
 
 
 def parser(what: str | None, out: Path) -> ArgumentParser:

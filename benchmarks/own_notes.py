@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
+from scipy.stats import t
 
 from benchmarks.other_domain import reach_of
 from phistack.ensemble.bundles.bundle import load_bundle
@@ -48,8 +49,6 @@ _HOMES = {
     "court": ("court-en/train", ""),
 }
 _SEED_OF_INVENTED = 8_101
-_T = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}
-"""Number of seeds -> the quantile of Student's t."""
 
 Answer = Sequence[Sequence[Span]]
 
@@ -152,7 +151,8 @@ def curve(
 
 
 def _cell(values: Sequence[float]) -> str:
-    half = _T[len(values)] * np.std(values, ddof=1) / len(values) ** 0.5 if len(values) in _T else 0.0
+    n = len(values)
+    half = t.ppf(0.975, n - 1) * np.std(values, ddof=1) / n**0.5 if n > 1 else 0.0
     return f"{np.mean(values):.1f} ± {half:.1f}"
 
 

@@ -30,7 +30,7 @@ from statistics import fmean
 
 from rich.console import Console
 
-from benchmarks.measuring import CORPORA, ROOT
+from benchmarks.measuring import CORPORA, ROOT, run_main
 from benchmarks.other_domain import OtherDomain, other_domain
 from benchmarks.stacking_cases import BEST, CHOOSERS, MEAN, StackingCase, measured
 from benchmarks.stacking_corpora import KNOWN, StackingCorpus, known_corpora
@@ -38,7 +38,7 @@ from phistack.ensemble.evaluation.tables import Cell, Table, percent, points
 from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
-from phistack.features.errors import PhistackError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.writing import refuse_taken, write_json
 
@@ -136,18 +136,9 @@ def _other_domain(arguments: argparse.Namespace) -> list[OtherDomain]:
 def table_of(cases: Sequence[StackingCase]) -> Table:
     """A row a case, in percent, and the means over the cases."""
     columns = (
-        "corpus",
-        "notes",
-        "folds",
-        "members",
-        *CHOOSERS,
-        "way",
-        "best less stack",
-        "p",
-        "mean less stack",
-        "p",
-        "error",
-    )
+        "corpus", "notes", "folds", "members", *CHOOSERS,
+        "way", "best less stack", "p", "mean less stack", "p", "error",
+    )  # fmt: skip
     title = "Strict F1 on held-out notes, by choosers from the same candidates"
     rows = [_cells(case) for case in cases]
     means = ["mean", "", "", "", *(percent(fmean(_f1(case, name) for case in cases)) for name in CHOOSERS)]
@@ -168,16 +159,8 @@ def _cells(case: StackingCase) -> list[str | Cell]:
     error = percent(case.calibration.expected_error)
     notes = f"{case.n_training}/{case.n_held_out}"
     members = f"{len(case.members)} ({rows[BEST].name})"
-    return [
-        case.corpus,
-        notes,
-        str(case.folds),
-        members,
-        *scores,
-        "" if way is None else f"{100 * way:.0f}",
-        *gaps,
-        error,
-    ]
+    shown = "" if way is None else f"{100 * way:.0f}"
+    return [case.corpus, notes, str(case.folds), members, *scores, shown, *gaps, error]
 
 
 def _f1(case: StackingCase, name: str) -> float:
@@ -192,7 +175,4 @@ def last_line(cases: Sequence[StackingCase]) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PhistackError as error:
-        sys.exit(f"stacking: {error}")
+    run_main(main, "stacking")

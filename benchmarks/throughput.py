@@ -33,7 +33,7 @@ from rich.console import Console
 
 from benchmarks.checkouts import annotated
 from benchmarks.markdown import replaced
-from benchmarks.measuring import CORPORA, RESULTS, ROOT
+from benchmarks.measuring import CORPORA, RESULTS, ROOT, run_main
 from benchmarks.peers import PEERS, Peer, install
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
@@ -275,7 +275,4 @@ def ratios(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PhistackError as error:
-        sys.exit(f"throughput: {error}")
+    run_main(main, "throughput")

@@ -4,6 +4,7 @@ All are hashed anew (`tests.tampering`), as whoever changes a file can change it
 """
 
 import hashlib
+import math
 import os
 import resource
 import shutil
@@ -17,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -223,10 +223,6 @@ def npy(shape: str, *, descr: str = "<f8", data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
 
 
-def saved(array: Any) -> bytes:
-    return npy(repr(array.shape), descr=array.dtype.str, data=array.tobytes())
-
-
 ARRAYS = {
     "a trillion numbers": ("weights", npy("(1000000, 1000000)")),
     "a trillion numbers in one row": ("mean", npy("(1000000000000,)")),
@@ -236,12 +232,12 @@ ARRAYS = {
     "cut": ("mean", npy("(80,)", data=b"\0" * 8)),
     "empty": ("mean", b""),
     "no numbers": ("mean", npy("(0,)")),
-    "another length": ("weights", saved(np.zeros(3))),
-    "a number for a table": ("weights", saved(np.array(3.0))),
-    "another type": ("intercept", saved(np.zeros(1, dtype=np.float32))),
-    "not a number": ("intercept", saved(np.array([np.nan]))),
-    "infinite": ("intercept", saved(np.array([np.inf]))),
-    "so large that sums are infinite": ("intercept", saved(np.array([-1e308]))),
+    "another length": ("weights", npy("(3,)", data=bytes(24))),
+    "a number for a table": ("weights", npy("()", data=struct.pack("<d", 3))),
+    "another type": ("intercept", npy("(1,)", descr="<f4", data=bytes(4))),
+    "not a number": ("intercept", npy("(1,)", data=struct.pack("<d", math.nan))),
+    "infinite": ("intercept", npy("(1,)", data=struct.pack("<d", math.inf))),
+    "so large that sums are infinite": ("intercept", npy("(1,)", data=struct.pack("<d", -1e308))),
 }
 
 
@@ -271,17 +267,7 @@ def test_a_file_of_arrays_that_grows_beyond_measure_is_refused(bundle: Any) -> N
 
 
 def outside_link(bundle: Any, name: Any) -> None:
-    path = bundle / name
-    data = path.read_bytes()
-    outside = bundle.parent / "outside" / "linked"
-    outside.write_bytes(data)
-    path.unlink()
-    path.symlink_to(outside)
-
-
-def linked_folder(bundle: Any) -> None:
-    shutil.move(bundle / "stacker", bundle.parent / "outside" / "whole")
-    (bundle / "stacker").symlink_to(bundle.parent / "outside" / "whole")
+    (bundle / name).symlink_to(shutil.move(bundle / name, bundle.parent / "outside" / "linked"))
 
 
 def pipe(bundle: Any) -> None:
@@ -297,7 +283,7 @@ def device(bundle: Any) -> None:
 THINGS = {
     "a linked file": lambda bundle: outside_link(bundle, "stacker/stacker.json"),
     "a linked manifest": lambda bundle: outside_link(bundle, "manifest.json"),
-    "a linked folder": linked_folder,
+    "a linked folder": lambda bundle: outside_link(bundle, "stacker"),
     "a pipe": pipe,
     "a link to a device": device,
     "a link to itself": lambda bundle: (bundle / "loop").symlink_to(bundle),
@@ -350,23 +336,10 @@ def test_a_zip_that_grows_beyond_measure_is_refused_by_its_directory(
     assert "would fill the memory" in refused(path)
 
 
-def test_a_zip_whose_directory_tells_smaller_sizes_is_not_unpacked(whole: Any, tmp_path: Path) -> None:
-    path = zipped(whole, tmp_path / "engine.zip")
-    bomb(path, "stacker/more.npz", 100)
-    data = bytearray(path.read_bytes())
-    at = data.rindex(b"PK\x01\x02")
-    struct.pack_into("<I", data, at + 24, 10)
-    path.write_bytes(data)
-    refused(path)
-
-
-def test_a_member_is_never_read_beyond_what_the_directory_says(whole: Any, tmp_path: Path) -> None:
-    """A listed file that is larger than it says: the hash that fits is that of what it says."""
-    bundle = shutil.copytree(whole, tmp_path / "engine")
-    change_json(
-        bundle / "manifest.json",
-        lambda m: m["files"].update({"stacker/more.npz": hashlib.sha256(bytes(10)).hexdigest()}),
-    )
+@pytest.mark.parametrize("listed", [{}, {"stacker/more.npz": hashlib.sha256(bytes(10)).hexdigest()}])
+def test_a_member_is_never_read_beyond_what_the_directory_says(bundle: Any, tmp_path: Path, listed: Any) -> None:
+    """A file that is larger than it says; the hash that fits is that of what it says."""
+    change_json(bundle / "manifest.json", lambda m: m["files"].update(listed))
     path = bomb(zipped(bundle, tmp_path / "engine.zip"), "stacker/more.npz", 300)
     data = bytearray(path.read_bytes())
     at = data.rindex(b"PK\x01\x02")
