@@ -47,13 +47,14 @@ def as_binary(words: dict[str, list[float]], end: bytes = b"\n") -> bytes:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        *(("v.txt", as_word2vec(WORDS)), ("v.txt", as_glove(WORDS)), ("v.txt.gz", gzip.compress(as_word2vec(WORDS)))),
+        *(("v.txt", as_word2vec(WORDS)), ("v.txt", as_glove(WORDS)), ("v.txt.gz", as_word2vec(WORDS))),
         *(("v.bin", as_binary(WORDS)), ("v.bin", as_binary(WORDS, b""))),
         ("v.vec", as_word2vec(WORDS).replace(b"\n", b" \n").replace(b" 2 \n", b" 2\n", 1)),
     ],
+    ids=["word2vec", "GloVe", "packed", "binary", "binary without line ends", "fastText"],
 )
 def test_vectors_of_the_wanted_words_are_read_from_every_format(name: str, content: bytes, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     vectors = read_vectors(tmp_path / name, WANTED)
     assert vectors.words == ("0000", "seen", "ward") and vectors.size == 2
     np.testing.assert_allclose(vectors.rows, [[0.5**0.5, 0.5**0.5], [1, 0], [0.6, 0.8]], atol=1e-6)
