@@ -46,7 +46,7 @@ def test_matrix_products_work_in_the_environment_that_commands_set() -> None:
 
 
 def test_the_command_line_has_not_loaded_numpy_before_it_sets_the_environment() -> None:
-    program = "import sys, ensemble.command_line.app; print('numpy' in sys.modules)"
+    program = "import sys, phistack.ensemble.command_line.app; print('numpy' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
 
