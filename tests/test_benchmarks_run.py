@@ -57,6 +57,7 @@ ELSEWHERE = {
     "losses": "test_losses_benchmark",
     "origins": "test_origins_benchmark",
     "peers": "test_throughput",
+    "pretraining": "test_stacking_benchmark",
     "stacking": "test_stacking_benchmark",
 }
 """Those that another test runs; two of them are run by other commands only."""

@@ -107,7 +107,6 @@ def test_lines_of_ours_with_other_lists_are_not_those_of_doccano(tmp_path: Path)
         ([task(annotations=[], predictions=[{"result": [DOCTOR]}])], SPANS[:1], "without an annotation"),
         ([task(annotations=[])], (), "without predictions"),
         ([task(annotations=[], predictions=[3])], (), "without predictions"),
-        ([task(DOCTOR, ANNA, DOCTOR)], SPANS, ""),
     ],
 )
 def test_label_studio_is_read(tasks: list[Any], spans: tuple[Span, ...], warning: str, tmp_path: Path) -> None:

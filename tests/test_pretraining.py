@@ -172,7 +172,7 @@ def test_annotated_text_with_labels_of_its_own_comes_beside_the_invented_notes(
 ) -> None:
     notes = started(reading(news), tables)
     assert [note.id for note in notes[:3]] == ["news 0", "news 1", "news 2"] and len(notes) == 7
-    assert {"PER", "LOC", "PATIENT"} <= {span.label for note in notes for span in note.spans}
+    assert {"PER", "LOC"} < {span.label for note in notes for span in note.spans}
     assert started(reading(news, invented_notes=0), tables) == notes[:3]
     assert started(reading(), tables) == notes[3:]
     learned = propose(corpus, reading(news))

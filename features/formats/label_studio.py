@@ -87,10 +87,9 @@ def _note(place: str, task: Any, how: Reading) -> Document:
     how.warnings.update([_SEVERAL] * (len(done) > 1) + [_PREDICTED if guesses else _EMPTY] * (not done))
     chosen = max(enumerate(done), key=lambda one: (one[1].get("ground_truth") is True, one[0]), default=None)
     found = chosen[1] if chosen else (guesses or [{}])[-1]
-    # Whoever draws a span on a suggestion has it twice, so each counts once.
-    scored = dict(pair for region in _objects(place, found, "result") for pair in _spans(place, document, region, how))
-    scores = {span: float(score) for span, score in scored.items() if type(score) in (int, float)}
-    return replace(document, spans=tuple(scored), scores=None if done else scores)
+    scored = [pair for region in _objects(place, found, "result") for pair in _spans(place, document, region, how)]
+    scores = {span: float(score) for span, score in scored if type(score) in (int, float)}
+    return replace(document, spans=tuple(span for span, _ in scored), scores=None if done else scores)
 
 
 def _objects(place: str, holder: dict[str, Any], name: str) -> list[dict[str, Any]]:
