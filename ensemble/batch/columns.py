@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from phistack.ensemble.deidentification import Deidentified, Replacement, kind_of
+from phistack.ensemble.deidentification.keyed_choices import KEY_HINT
 from phistack.ensemble.deidentification.kinds import name_role
 from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError, SettingsError, no_such
@@ -151,7 +152,9 @@ class Columns:
         if self.id not in (None, "id") or self.patient not in (None, PATIENT_COLUMN) or len(self.texts) > 1:
             raise SettingsError(f"records of {form} name notes and patients themselves; leave out options of columns")
         if not keyed:
-            raise SettingsError(f"the ids of {form} that link records become codes of a secret key; give --key-file")
+            raise SettingsError(
+                f"the ids of {form} that link records become codes of a secret key; give --key-file KEYFILE; {KEY_HINT}"
+            )
         return replace(self, texts=("notes",), others=dict(rules), numbered=True)
 
     def of_layout(self, layout: str, names: Sequence[str]) -> Columns:

@@ -31,7 +31,7 @@ from phistack.features.files import open_regular
 
 MINIMAL_KEY_BYTES = 16
 
-_HOW = (
+KEY_HINT = (
     "make one with `(umask 077; openssl rand -hex 32 > KEYFILE)`, keep it apart from the notes and use the same one in "
     "every run"
 )
@@ -83,9 +83,9 @@ def _bytes(part: object) -> bytes:
 def usable_key(key: bytes | None) -> bytes:
     """The key, if it is there and long enough; :raises SettingsError: if not, with how to make one."""
     if key is None:
-        raise SettingsError(f"surrogates need a secret key and none was given; {_HOW}")
+        raise SettingsError(f"surrogates need a secret key and none was given; {KEY_HINT}")
     if len(key) < MINIMAL_KEY_BYTES:
-        raise SettingsError(f"the secret key must have at least {MINIMAL_KEY_BYTES} bytes, not {len(key)}; {_HOW}")
+        raise SettingsError(f"the secret key must have at least {MINIMAL_KEY_BYTES} bytes, not {len(key)}; {KEY_HINT}")
     return key
 
 
@@ -100,9 +100,9 @@ def written_key(written: bytes, where: str) -> bytes:
     """
     key = written.strip()
     if not _WRITTEN.fullmatch(key):
-        raise SettingsError(f"the secret key in {where} is not one line of at least 32 hexadecimal digits; {_HOW}")
+        raise SettingsError(f"the secret key in {where} is not one line of at least 32 hexadecimal digits; {KEY_HINT}")
     if len({*key.lower()}) < _LEAST_DISTINCT or key in (key + key)[1:-1]:
-        raise SettingsError(f"the secret key in {where} is not random, as it repeats few digits; {_HOW}")
+        raise SettingsError(f"the secret key in {where} is not random, as it repeats few digits; {KEY_HINT}")
     return key
 
 
@@ -125,7 +125,7 @@ def read_key(path: Path) -> bytes:
         with open_regular(path) as file:
             mode, written = os.fstat(file.fileno()).st_mode, file.read(_LONGEST_KEY_FILE)
     except OSError as error:
-        raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {_HOW}") from None
+        raise SettingsError(f"the key file {path} cannot be read: {error.strerror}; {KEY_HINT}") from None
     if os.name == "posix" and mode & 0o077:
         raise SettingsError(
             f"others than its owner can read the key file {path} and may know the key already; type: chmod 600 {path}"

@@ -79,12 +79,12 @@ _TOTALS = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "w
 
 def done(summary: Summary, target: Path) -> str:
     """What was replaced, what was kept, and what may still be in the output."""
-    replaced, *others = statements(summary, target)
+    replaced, *others = statements(summary, target, brief=True)
     return "; ".join([f"{replaced}, written to {target}", *others]) + f" (see {target}.run/summary.html)"
 
 
-def statements(summary: Summary, output: Path) -> list[str]:
-    """The same in parts: how much was replaced comes first, what the checks found last."""
+def statements(summary: Summary, output: Path, *, brief: bool = False) -> list[str]:
+    """The same in parts: how much was replaced comes first, what the checks found last; `brief` only counts fields."""
     kept = summary.by_strategy.get("keep", 0)
     replaced, n_notes = sum(summary.by_strategy.values()) - kept, summary.notes - summary.quarantined
     parts = [f"{many(replaced, 'identifier')} replaced in {many(n_notes, 'note')}"]
@@ -95,7 +95,7 @@ def statements(summary: Summary, output: Path) -> list[str]:
         parts.append(f"{many(kept, 'identifier')} kept by the policy")
     columns = summary.settings["columns"]
     if columns:
-        parts += _columns(msgspec.convert(columns, Columns))
+        parts += _columns(msgspec.convert(columns, Columns), brief=brief)
     elif output.is_dir():
         parts.append(f"{many(n_notes, 'file name')} {_kept_as(n_notes)}")
     elif FORMATS[summary.settings["form"]].single_file:
@@ -169,13 +169,14 @@ def untried(summary: Summary, output: Path) -> list[str]:
     return [attack] if summary.is_attackable else []
 
 
-def _columns(columns: Columns) -> Iterator[str]:
+def _columns(columns: Columns, *, brief: bool) -> Iterator[str]:
     kept, coded = columns.having(KEEP), columns.having(PSEUDONYM)
     redacted = [name for name in columns.others if columns.label(name) is not None and name not in coded]
     ways = (kept, _kept_as(len(kept))), (coded, "replaced by codes"), (redacted, "redacted")
     for names, what in (*ways, (columns.having(REMOVE), "removed")):
         if names:
-            yield f"{many(len(names), 'field' if columns.numbered else 'column')} {what}: {_listed(names)}"
+            listed = "" if brief and columns.numbered else f": {_listed(names)}"
+            yield f"{many(len(names), 'field' if columns.numbered else 'column')} {what}{listed}"
 
 
 def _kept_as(count: int) -> str:
