@@ -89,10 +89,10 @@ def main() -> None:
 
 def table_of(found: Sequence[Recall]) -> Table:
     """A row an origin, the best found first."""
-    table = Table("origin", "names", "touched", "covered")
+    shown = Table("origin", "names", "touched", "covered")
     for one in sorted(found, key=lambda one: -one.touched / one.names):
-        table.add_row(one.origin, str(one.names), *(f"{100 * n / one.names:.1f}" for n in (one.touched, one.covered)))
-    return table
+        shown.add_row(one.origin, str(one.names), *(f"{100 * n / one.names:.1f}" for n in (one.touched, one.covered)))
+    return shown
 
 
 def gap(found: Sequence[Recall]) -> float:

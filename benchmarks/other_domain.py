@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from benchmarks.stacking_cases import MEAN, accepted, decide, settings_for
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.measures import Reach, reach_of
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.experiments.choosers import (
     LOGISTIC,
@@ -33,24 +34,13 @@ from phistack.ensemble.experiments.parts import STACK
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.tools.progress import stage
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.ranges import non_overlapping, touching
+from phistack.features.ranges import non_overlapping, ranges_of, touching
 
 REACHES = (0.70, 0.80, 0.90, 0.93, 0.95, 0.97, 0.98)
 """Of the identifiers, at which the precision of all choosers is compared."""
 _THRESHOLDS = np.round(np.arange(0.01, 1.0, 0.01), 2).tolist()
 _Scored = Sequence[Sequence[tuple[Voted, float]]]
 """For each note its candidates, each with how sure a chooser is of it."""
-
-
-class Reach(NamedTuple):
-    """Both in [0, 1].
-
-    :ivar reach: the share of the gold spans that are touched.
-    :ivar precision: the share of the marked spans that touch a gold span; 1 where nothing is marked.
-    """
-
-    reach: float
-    precision: float
 
 
 @dataclass(frozen=True)
@@ -159,20 +149,8 @@ def _judged(decided: Sequence[Sequence[Decision]]) -> _Scored:
 
 
 def _touching_gold(document: Document, note: Sequence[Decision]) -> list[Span]:
-    is_gold = touching((span.start, span.end) for span in document.spans)
+    is_gold = touching(ranges_of(document.spans))
     return [d.span for d in note if is_gold(d.span.start, d.span.end)]
-
-
-def reach_of(documents: Sequence[Document], answers: Iterable[Sequence[Span]]) -> Reach:
-    """Count on notes with gold spans, of which there is at least one."""
-    reached = right = n_gold = n_marked = 0
-    for document, marked in zip(documents, answers, strict=True):
-        is_marked = touching((span.start, span.end) for span in marked)
-        is_gold = touching((span.start, span.end) for span in document.spans)
-        reached += sum(is_marked(span.start, span.end) for span in document.spans)
-        right += sum(is_gold(span.start, span.end) for span in marked)
-        n_gold, n_marked = n_gold + len(document.spans), n_marked + len(marked)
-    return Reach(reached / n_gold, right / n_marked if n_marked else 1.0)
 
 
 def curve_of(documents: Sequence[Document], notes: _Scored) -> list[Reach]:

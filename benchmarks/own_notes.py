@@ -22,11 +22,11 @@ import numpy as np
 from rich.console import Console
 from scipy.stats import t
 
-from benchmarks.other_domain import reach_of
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification.kinds import label_like
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.measures import reach_of
 from phistack.ensemble.evaluation.tables import Table
 from phistack.ensemble.experiments.parts import stack_answers
 from phistack.ensemble.stacking.folds import grouped_by
@@ -37,7 +37,7 @@ from phistack.ensemble.training.trainer import propose
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.documents import Corpus, Span
 from phistack.features.formats import read_corpus
-from phistack.features.ranges import touching
+from phistack.features.ranges import ranges_of, touching
 
 _MEMBERS = ("regex", "tbed", "crf")
 _FOLDS = 5
@@ -102,7 +102,7 @@ def union(first: Answer, second: Answer) -> Answer:
     """All of the first, and what in the second touches none of it."""
     both = []
     for ours, theirs in zip(first, second, strict=True):
-        is_ours = touching((s.start, s.end) for s in ours)
+        is_ours = touching(ranges_of(ours))
         both.append([*ours, *(s for s in theirs if not is_ours(s.start, s.end))])
     return both
 

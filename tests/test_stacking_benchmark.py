@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks.other_domain import Reach, curve_of, engine_on, other_domain, precision_at, reach_of
+from benchmarks.other_domain import curve_of, engine_on, other_domain, precision_at
 from benchmarks.pretraining import added_to, notes_of
 from benchmarks.stacking import main
 from benchmarks.stacking_cases import CHOOSERS, measured, settings_for
 from benchmarks.stacking_corpora import PARTS, StackingCorpus, known_corpora
+from phistack.ensemble.evaluation.measures import Reach, reach_of
 from phistack.ensemble.stacking.candidates import Decision
 from phistack.ensemble.stacking.folds import grouped_by
 from phistack.ensemble.training.trainer import train

@@ -10,12 +10,15 @@ take numbers or arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from phistack.features.documents import Document, Span
+from phistack.features.ranges import ranges_of, touching
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -49,6 +52,28 @@ class Macro(NamedTuple):
     recall: MeanAndDeviation
     f1: MeanAndDeviation
     f1_of_means: float
+
+
+class Reach(NamedTuple):
+    """How well identifiers are found, whatever their labels and borders.
+
+    :ivar reach: the share of the gold spans that a marked span touches; 0 without any.
+    :ivar precision: the share of the marked spans that touch a gold span; 1 without any.
+    """
+
+    reach: float
+    precision: float
+
+
+def reach_of(documents: Iterable[Document], answers: Iterable[Sequence[Span]]) -> Reach:
+    """What the spans marked in each document reach of its own."""
+    reached = right = n_gold = n_marked = 0
+    for document, marked in zip(documents, answers, strict=True):
+        is_marked, is_gold = touching(ranges_of(marked)), touching(ranges_of(document.spans))
+        reached += sum(is_marked(span.start, span.end) for span in document.spans)
+        right += sum(is_gold(span.start, span.end) for span in marked)
+        n_gold, n_marked = n_gold + len(document.spans), n_marked + len(marked)
+    return Reach(reached / max(n_gold, 1), right / n_marked if n_marked else 1.0)
 
 
 def count(gold: AbstractSet[object], system: AbstractSet[object]) -> DocumentCounts:

@@ -17,6 +17,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import shipped_engine
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.evaluation import Report, evaluate_systems
+from phistack.ensemble.evaluation.measures import f_score, reach_of
 from phistack.ensemble.evaluation.resampling import BY_PATIENT, Resampling
 from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.experiments.certificate import Wish
@@ -31,9 +32,8 @@ from phistack.ensemble.training.fit_tasks import fingerprints, pretraining_notes
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training, by_score, train
 from phistack.features.discretion import Discretion
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus, Document
 from phistack.features.errors import SettingsError
-from phistack.features.ranges import ranges_of, touching
 from phistack.features.writing import refuse_taken
 
 _OF_BUDGET = "Its submodels were chosen by the same score, among the subsets that are fast enough."
@@ -159,34 +159,20 @@ def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
     shipped = engines_by_language().get(training.engine.language)
     if len(corpus) >= _FEW or shipped is None:
         return ""
-    ours = _touched(corpus, training.engine.stacker.out_of_fold_)
-    theirs = _touched(corpus, [d.spans for d in load_bundle(shipped_engine(shipped)).annotate(corpus.documents)])
-    if _f2(*ours) >= _f2(*theirs):
+    ours = reach_of(corpus.documents, training.engine.stacker.out_of_fold_)
+    annotated = load_bundle(shipped_engine(shipped)).annotate(corpus.documents)
+    theirs = reach_of(corpus.documents, [document.spans for document in annotated])
+    if f_score(ours.precision, ours.reach, beta=2) >= f_score(theirs.precision, theirs.reach, beta=2):
         advice = "use the new one"
     elif any(model.reads_ahead for model in training.engine.submodels):
         advice = f"use {shipped}, or both with --model {shipped} --model {path}, and annotate more notes"
     else:
         advice = f"train with --with {shipped}, or annotate more notes"
     return (
-        f"On these {len(corpus)} notes, out of fold, it touches {percent(ours[0])} % of the identifiers, and "
-        f"{percent(ours[1])} % of what it marks is right (the shipped engine {shipped}: {percent(theirs[0])} and "
-        f"{percent(theirs[1])}): {advice}."
+        f"On these {len(corpus)} notes, out of fold, it touches {percent(ours.reach)} % of the identifiers, and "
+        f"{percent(ours.precision)} % of what it marks is right (the shipped engine {shipped}: "
+        f"{percent(theirs.reach)} and {percent(theirs.precision)}): {advice}."
     )
-
-
-def _touched(corpus: Corpus, answer: Sequence[Sequence[Span]]) -> tuple[float, float]:
-    """The share of the identifiers that are touched, and that of the marked spans that touch one."""
-    reached = right = 0
-    for document, marked in zip(corpus.documents, answer, strict=True):
-        is_marked, is_gold = touching(ranges_of(marked)), touching(ranges_of(document.spans))
-        reached += sum(is_marked(span.start, span.end) for span in document.spans)
-        right += sum(is_gold(span.start, span.end) for span in marked)
-    n_gold, n_marked = sum(len(d.spans) for d in corpus.documents), sum(map(len, answer))
-    return reached / max(n_gold, 1), right / max(n_marked, 1)
-
-
-def _f2(reach: float, right: float) -> float:
-    return 5 * reach * right / max(4 * right + reach, 1e-9)
 
 
 def best_within(budget: float, training: Training, documents: Sequence[Document]) -> tuple[Subset, dict[str, Any]]:

@@ -18,7 +18,7 @@ from functools import partial
 from lxml import etree
 
 from phistack.features.errors import CorpusError
-from phistack.features.formats.fields import KEEP, OTHER, Field, FieldTable, of_day, record_format
+from phistack.features.formats.fields import OTHER, Field, FieldTable, is_years, of_day, record_format
 from phistack.features.formats.format import NoteFile
 from phistack.features.formats.narrative import EMPTY, Narrative
 from phistack.features.formats.xml import parsed
@@ -68,7 +68,7 @@ class CcdaTable(FieldTable):
             yield Field((path, pair), narrative.text, narrative.put, partial(_empty, element))
             return
         kind = element.get(f"{_XSI}type", "").rpartition(":")[2] or tag
-        if kind == "PQ" and element.get("unit", "").lower() in self.declared["years"]:
+        if kind == "PQ" and is_years(element.get("unit")):
             kind = "age"
         for name in sorted(map(str, element.keys())):
             at = f"@{etree.QName(name).localname}"
@@ -90,9 +90,7 @@ class CcdaTable(FieldTable):
     def _leaf(
         self, names: tuple[str, ...], raw: str, write: Callable[[str], None], drop: Callable[[], object]
     ) -> Field:
-        form = _NUMBER if names[-1] == "@value" else _CODE
-        if self.rules[self.rule(names)] == KEEP and not form.fullmatch(raw):
-            names = (OTHER,)
+        names = self.checked(names, raw, _NUMBER if names[-1] == "@value" else _CODE)
         text, spelled = of_day(raw.replace(EMPTY, "")) if names[-1] == "@value" else _root(raw.replace(EMPTY, ""))
         return Field(names, text, lambda new: write(spelled(new) or EMPTY), drop)
 

@@ -29,7 +29,7 @@ from typing import Any
 from lxml import etree
 
 from phistack.features.errors import CorpusError, PhistackError, need
-from phistack.features.formats.fields import KEEP, OTHER, REMOVE, Field, FieldTable, record_format
+from phistack.features.formats.fields import OTHER, REMOVE, Field, FieldTable, is_years, record_format
 from phistack.features.formats.format import NoteFile
 from phistack.features.formats.narrative import EMPTY, Narrative
 from phistack.features.formats.pdf import text_of
@@ -151,11 +151,12 @@ class FhirTable(FieldTable):
                     (*names, OTHER) if branches else (OTHER,), None, lambda new: None, partial(_drop, tree, key)
                 )
             else:
-                is_list, keeps = isinstance(value, list), self.rules[self.rule((*names, kind))] == KEEP
+                is_list = isinstance(value, list)
                 places: list[tuple[Any, Any]] = [(value, at) for at in range(len(value))] if is_list else [(tree, key)]
                 for holder, at in places:
-                    is_odd = keeps and kind == "Code" and not _CODE.fullmatch(str(holder[at]))
-                    yield _leaf(tree, f"{model}.{key}", (OTHER,) if is_odd else (*names, kind), holder, at)
+                    own: tuple[str, ...] = (*names, kind)
+                    own = self.checked(own, str(holder[at]), _CODE) if kind == "Code" else own
+                    yield _leaf(tree, f"{model}.{key}", own, holder, at)
 
     def spelled(self, tree: dict[str, Any]) -> str:
         """One line of JSON, without what the rules have emptied."""
@@ -164,7 +165,7 @@ class FhirTable(FieldTable):
 
 def _held(kind: str, branch: dict[str, Any]) -> str:
     """The data type of a branch; a quantity in years is an age."""
-    is_age = kind == "QuantityType" and str(branch.get("code", branch.get("unit"))).lower() in _TABLE["years"]
+    is_age = kind == "QuantityType" and is_years(branch.get("code", branch.get("unit")))
     return "Age" if is_age else kind.removesuffix("Type")
 
 

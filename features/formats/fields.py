@@ -32,6 +32,7 @@ from phistack.features.formats.found import FILE_NAMES, Found, joined, taken_apa
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 OTHER, KEEP, REMOVE = "other", "keep", "remove"
+_YEARS = frozenset(("a", "y", "yr", "yrs", "year", "years"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,10 @@ class FieldTable(Table):
     def rule(self, names: Iterable[str]) -> str:
         """The first of the names that has a rule, or `other`."""
         return next((name for name in names if name in self.rules), OTHER)
+
+    def checked(self, names: tuple[str, ...], value: str, form: re.Pattern[str]) -> tuple[str, ...]:
+        """The names of a value; only `other` if their rule keeps it and it does not look as what is kept should."""
+        return (OTHER,) if self.rules[self.rule(names)] == KEEP and not form.fullmatch(value) else names
 
     def treated(self, tree: Any) -> dict[str, Field]:
         """The fields that a rule leaves in the tree, by their numbered rules; the others are taken out."""
@@ -223,6 +228,11 @@ class FieldTable(Table):
                 if text := "\n\n".join(filter(None, texts)):
                     id, patient = record.values["id"], record.values["group"]
                     yield Document(id, text, (), patient or patient_of(id))
+
+
+def is_years(unit: object) -> bool:
+    """Whether a number with this unit is an age."""
+    return str(unit).lower() in _YEARS
 
 
 def of_day(value: str) -> tuple[str, Callable[[str], str]]:

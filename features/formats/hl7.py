@@ -23,7 +23,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from phistack.features.errors import need
-from phistack.features.formats.fields import KEEP, OTHER, Field, FieldTable, of_day, record_format
+from phistack.features.formats.fields import Field, FieldTable, is_years, of_day, record_format
 from phistack.features.formats.format import NoteFile
 from phistack.features.registry import packaged_table
 
@@ -167,7 +167,7 @@ class Hl7Table(FieldTable):
         field = f"{segment[0]}-{at}"
         kind = types.of(types.fields, field.replace("-", "_"))
         if kind == "varies" and segment[0] == "OBX":
-            is_age = len(segment) > 6 and segment[6][0][0][0].lower() in _TABLE["years"]
+            is_age = len(segment) > 6 and is_years(segment[6][0][0][0])
             kind = "age" if is_age else segment[2][0][0][0]
         for parts in segment[at]:
             for n, part in enumerate(parts, 1):
@@ -175,9 +175,8 @@ class Hl7Table(FieldTable):
                 for s in range(len(part)):
                     inner = types.of(types.components, f"{outer}_{s + 1}") or outer * (s == 0)
                     own = f"{field}.{n}", field, f"{kind}.{n}", kind, f"{outer}.{s + 1}", outer, inner, kind and "ST"
-                    form = _NUMBER if inner == "NM" else _CODE
-                    is_odd = self.rules[self.rule(own)] == KEEP and not form.fullmatch(part[s])
-                    yield _leaf(message, part, s, (OTHER,) if is_odd else own, is_day=inner in _DAYS)
+                    names = self.checked(own, part[s], _NUMBER if inner == "NM" else _CODE)
+                    yield _leaf(message, part, s, names, is_day=inner in _DAYS)
 
     def spelled(self, message: _Message) -> str:
         component, repetition, inner = (message.signs[at] for at in (1, 2, 4))
