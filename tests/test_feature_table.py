@@ -15,7 +15,7 @@ from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.columns.vocabulary import Vocabulary
 from phistack.features.columns.word_columns import LANGUAGES, STEM, WORD_COLUMNS, word_column
 from phistack.features.documents import Document, Span
-from phistack.features.errors import BundleError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.plain_view import plain_text
 from phistack.features.saved_files import SavedFiles
 from phistack.features.tags import decode
@@ -218,33 +218,6 @@ def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None
 def test_a_column_that_is_not_there_is_refused(space: FeatureSpace) -> None:
     with pytest.raises(SettingsError, match="pos"):
         space.table(NOTES[0]).column("pos")
-
-
-@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"settings": {"colour": 1}}', "null", '{"settings": 3}'])
-def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
-    (tmp_path / "features.json").write_text(damage, encoding="utf-8")
-    with pytest.raises(BundleError):
-        FeatureSpace.load(SavedFiles.of_folder(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("settings", {"language": "xx"}),
-        ("settings", {"tokeniser": "bert"}),
-        ("byte_pairs", [["a"]]),
-        ("gazetteers", {"city": 3}),
-        ("gazetteers", 3),
-        ("vocabularies", {}),
-        ("vocabularies", None),
-    ],
-)
-def test_a_tampered_file_is_refused(key: str, value: object, space: FeatureSpace, tmp_path: Path) -> None:
-    space.save(tmp_path)
-    state = json.loads((tmp_path / "features.json").read_text(encoding="utf-8"))
-    (tmp_path / "features.json").write_text(json.dumps(state | {key: value}), encoding="utf-8")
-    with pytest.raises(BundleError):
-        FeatureSpace.load(SavedFiles.of_folder(tmp_path))
 
 
 def test_repr_shows_no_text(space: FeatureSpace) -> None:

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
-from phistack.features.errors import BundleError, SettingsError
+from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
-from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import (
     ANY_SET,
@@ -379,26 +378,6 @@ def test_patterns_are_written_as_they_are_read() -> None:
 
 
 # Bundles
-
-
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("settings.json", "{"),
-        ("settings.json", "[]"),
-        ("settings.json", '{"settings": {"colour": 1}, "language": "en"}'),
-        ("settings.json", '{"settings": {"min_precision": 7}, "language": "en"}'),
-        ("patterns.toml", "[[patterns"),
-        ("patterns.toml", "patterns = [{ name = 'a', regex = '(', label = 'A' }]"),
-        ("patterns.toml", "patterns = [{ name = 'a', regex = 'x', labels = { nut = 'A' } }]"),
-    ],
-)
-def test_a_damaged_folder_is_refused(file: str, content: str, tmp_path: Path) -> None:
-    train = tables(note("1", "Dr. Ann", DOCTOR="Ann"))
-    RegexSubmodel().fit(train).save(tmp_path)
-    (tmp_path / file).write_text(content, encoding="utf-8")
-    with pytest.raises(BundleError):
-        RegexSubmodel.load(SavedFiles.of_folder(tmp_path), train[0].space)
 
 
 # Validators

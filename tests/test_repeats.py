@@ -344,15 +344,6 @@ def test_seeking_again_can_be_switched_off(training: Any) -> None:
     assert replace(SETTINGS, stacker=StackerSettings(seek_again=False)).digest != SETTINGS.digest
 
 
-@pytest.mark.parametrize("damage", [b"{}", b"[", b'{"evidence": []}'])
-def test_damaged_repeats_are_refused(training: Any, tmp_path: Path, damage: Any) -> None:
-    stacker = training.engine.stacker
-    stacker.save(tmp_path)
-    (tmp_path / "repeats.json").write_bytes(damage)
-    with pytest.raises(BundleError, match="repeats"):
-        Stacker.load(SavedFiles.of_folder(tmp_path), counts=stacker.counts)
-
-
 @given(st.text(st.sampled_from("aé1_ .\u0301\u0308-"), max_size=20))
 def test_words_are_letters_and_digits_each_with_its_accents(text: Any) -> None:
     expected = [match.span() for match in re.finditer("(?:[^\\W_][\u0300-\u036f]*)+", text)]

@@ -11,7 +11,7 @@ import pytest
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
-from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Submodel
 from phistack.submodels.regex.scanner import Match, Scanner
@@ -101,23 +101,6 @@ def test_a_rule_that_was_switched_off_in_the_file_is_not_applied(tables: list[Fe
     rules = tmp_path / "rules.txt"
     rules.write_text("".join(f"off {line}\n" for line in rules.read_text(encoding="utf-8").splitlines()), "utf-8")
     assert TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space).propose(tables) == [[] for _ in tables]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("O -> B-PLANET", "rules.txt, line 1, column 6: the tag is not one of those"),
-        ('O -> B-AGE if wrod[0] = "x"', "rules.txt, line 1, column 15: there is no feature column wrod"),
-    ],
-)
-def test_a_mistake_in_the_rules_is_found_at_load(
-    tables: list[FeatureTable], tmp_path: Path, line: str, message: str
-) -> None:
-    TbedSubmodel(start="empty", held_out=0).fit(tables).save(tmp_path)
-    (tmp_path / "rules.txt").write_text(line, encoding="utf-8")
-    with pytest.raises(BundleError) as caught:
-        TbedSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
-    assert message in str(caught.value)
 
 
 def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_path: Path) -> None:
