@@ -4,7 +4,6 @@ import json
 import logging
 from copy import copy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
-from phistack.features.errors import BundleError, SettingsError
+from phistack.features.errors import BundleError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate
 from phistack.submodels.blstm.encoder import LONGEST_WORD, UNKNOWN, Encoder
@@ -218,18 +217,6 @@ def test_networks_are_averaged(fitted: BlstmSubmodel, tables: list[FeatureTable]
     for both, first, second in zip(*(model.emissions(tables) for model in (fitted, one, other)), strict=True):
         assert not np.allclose(first, second)
         np.testing.assert_allclose(both, (first + second) / 2, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"dropout": 1.0}, {"window": 0}, {"kernels": (40,)}, {"decay": 2.0}, {"development": 1.0}, {"patience": 0},
-        {"batch_rows": -1}, {"trainer": "abacus"}, {"optimiser": "sdg"}, {"schedule": "constnt"},
-    ],
-)  # fmt: skip
-def test_impossible_settings_are_refused_by_name(tables: list[FeatureTable], wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        BlstmSubmodel(**wrong).fit(tables)
 
 
 def test_words_are_looked_up_without_case_and_digits_and_rare_ones_are_unknown(tables: list[FeatureTable]) -> None:

@@ -202,12 +202,6 @@ def test_any_damage_to_a_model_file_is_survived(crf: CrfSubmodel, data: st.DataO
     assert weights.state.shape == (len(weights.attributes), len(weights.labels))
 
 
-@pytest.mark.parametrize("wrong", [{"scheme": "BILOU"}, {"max_iterations": 0}, {"c1": -1.0}, {"min_count": 0}])
-def test_settings_out_of_range_are_refused(wrong: dict[str, str | float], training_tables: list[FeatureTable]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        CrfSubmodel(**wrong).fit(training_tables)
-
-
 def test_templates_of_columns_left_out_are_dropped_and_said(caplog: pytest.LogCaptureFixture) -> None:
     space = FeatureSpace(FeatureSettings(split_lines=True, without=("gazetteers", "affixes")))
     tables = space.fit(TRAINED_ON)

@@ -207,14 +207,6 @@ def test_tagging_columns_are_there_only_on_request() -> None:
     assert "pos" in FeatureSettings(pos="nltk").columns
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"language": "xx"}, {"tokeniser": "bert"}, {"without": ("colour",)}, {"byte_pairs": 10}]
-)
-def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
-        FeatureSpace(FeatureSettings(**wrong)).fit(NOTES)
-
-
 def test_a_column_that_is_not_there_is_refused(space: FeatureSpace) -> None:
     with pytest.raises(SettingsError, match="pos"):
         space.table(NOTES[0]).column("pos")

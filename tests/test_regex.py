@@ -264,12 +264,6 @@ def test_the_language_is_that_of_the_tables_unless_set() -> None:
     assert RegexSubmodel(language="nl").fit(tables(document, language="es")).language_ == "nl"
 
 
-@pytest.mark.parametrize("wrong", [{"min_precision": -0.1}, {"choose_precision": 1.5}])
-def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(SettingsError, match=next(iter(wrong))):
-        RegexSubmodel(**wrong)
-
-
 def test_an_unknown_label_set_is_refused() -> None:
     with pytest.raises(SettingsError, match="i2b2-2014"):
         RegexSubmodel(label_set="i2b2").fit(tables(Document("1", "-")))

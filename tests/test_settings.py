@@ -35,33 +35,73 @@ def test_the_digest_changes_with_any_setting() -> None:
     assert EngineSettings(submodels={"blstm": {}}).digest == networks[2] != networks[1]
 
 
-@pytest.mark.parametrize(
-    ("table", "reported"),
-    [
-        ({"fold": 3}, "fold"),
-        ({"features": {"langage": "es"}}, "langage"),
-        ({"stacker": {"features": "mine"}}, "mine"),
-        ({"submodels": {"bert": {}}}, "bert"),
-        ({"submodels": {}}, "at least one"),
-        ({"features": {"without": ["colours"]}}, "colours"),
-    ],
-)
-def test_what_cannot_work_is_named(
-    table: dict[str, dict[str, dict[Any, Any] | list[str] | str] | int], reported: Any
-) -> None:
-    with pytest.raises(SettingsError, match=reported):
-        EngineSettings.from_dict(table)
+def of(name: str, **given: Any) -> dict[str, Any]:
+    """The settings of one submodel."""
+    return {"submodels": {name: given}}
+
+
+CANNOT_WORK: list[tuple[dict[str, Any], str]] = [
+    ({"fold": 3}, "fold"),
+    ({"features": {"langage": "es"}}, "langage"),
+    ({"features": {"without": ["colours"]}}, "colours"),
+    ({"features": {"language": "xx"}}, "xx"),
+    ({"features": {"tokeniser": "bert"}}, "liu, zhao"),
+    ({"features": {"tokeniser": "zhao2020", "byte_pairs": -1}}, "byte_pairs"),
+    ({"features": {"tokeniser": "zhao2020", "byte_pairs_per_word": -0.5}}, "byte_pairs"),
+    ({"features": {"tokeniser": "zhao2020", "byte_pairs": 5, "byte_pairs_per_word": 0.5}}, "byte_pairs"),
+    ({"stacker": {"features": "liu2018"}}, "liu2017"),
+    ({"stacker": {"kernel": "polynomial"}}, "zhao2020"),
+    ({"submodels": {}}, "at least one"),
+    *((of(name, colour="red"), f"the submodel {name} has no setting colour") for name in SUBMODELS),
+    (of("bert"), "bert"),
+    (of("../crf", kind="crf"), "cannot be named '../crf'"),
+    (of("a+b", kind="crf"), "cannot be named"),
+    (of("a.b", kind="crf"), "cannot be named"),
+    (of("stack", kind="crf"), "cannot be named 'stack'"),
+    (of("x" * 41, kind="crf"), "up to 40"),
+    ({"submodels": {"crf": {}, "CRF": {"kind": "crf"}}}, "upper and lower case"),
+    (of("regex", kind="crf"), "the name of one kind"),
+    (of("second"), "a submodel with a new name needs a kind"),
+    (of("second", kind="crf.v9"), "the submodel kind crf.v9 is not installed"),
+    (of("second", kind="crf", colour=1), "the submodel second has no setting colour"),
+    ({"submodels": {"crf": 3}}, "Expected `table`, got `int`"),
+    ({"submodels": {f"name-{i}": {"kind": "crf"} for i in range(9)}}, "at most 8 submodels"),
+    ({"submodels": {f"{i}".rjust(35, "x"): {"kind": "crf"} for i in range(3)}}, "100 characters"),
+    (of("regex", min_precision=-0.1), "min_precision"),
+    (of("regex", choose_precision=1.5), "choose_precision"),
+    (of("tbed", start="crf"), "cannot start from crf"),
+    (of("crf", scheme="BILOU"), "scheme"),
+    (of("crf", max_iterations=0), "max_iterations"),
+    (of("crf", c1=-1.0), "c1"),
+    (of("crf", min_count=0), "min_count"),
+    (of("crf", algorithm="adam"), "algorithm"),
+    (of("crf", algorithm="l2sgd", c2=0.0), "needs c2 or regularisation"),
+    (of("crf", learning_rate=0.0), "learning_rate"),
+    (of("crf", templates="zhao2021"), "there is no file of feature crosses named zhao2021"),
+    (of("crf", templates=[[["word", 999]]]), "templates"),
+    (of("blstm", dropout=1.0), "dropout"),
+    (of("blstm", window=0), "window"),
+    (of("blstm", kernels=[40]), "kernels"),
+    (of("blstm", decay=2.0), "decay"),
+    (of("blstm", development=1.0), "development"),
+    (of("blstm", patience=0), "patience"),
+    (of("blstm", batch_rows=-1), "batch_rows"),
+    (of("blstm", trainer="abacus"), "trainer"),
+    (of("blstm", optimiser="sdg"), "optimiser"),
+    (of("blstm", schedule="constnt"), "schedule"),
+]
+
+
+@pytest.mark.parametrize(("table", "reported"), CANNOT_WORK)
+def test_what_cannot_work_is_one_sentence_before_any_training(table: dict[str, Any], reported: str) -> None:
+    with pytest.raises(SettingsError, match=reported) as caught:
+        EngineSettings.from_dict(table).check()
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.toml cannot be used"):
         EngineSettings.from_toml(tmp_path / "none.toml")
-
-
-@pytest.mark.parametrize("name", SUBMODELS)
-def test_a_setting_that_a_submodel_does_not_have_is_named(name: str) -> None:
-    with pytest.raises(SettingsError, match=f"the submodel {name} has no setting colour"):
-        new_submodel(name, {"colour": "red"})
 
 
 def test_patterns_are_reported_the_label_set_unless_the_user_said_otherwise() -> None:
@@ -100,30 +140,6 @@ def test_several_submodels_of_one_kind_stand_under_names_of_their_own(tmp_path: 
 
 def test_a_kind_that_the_name_tells_changes_nothing() -> None:
     assert EngineSettings(submodels={"crf": {"kind": "crf"}}) == EngineSettings(submodels={"crf": {}})
-
-
-@pytest.mark.parametrize(
-    ("submodels", "reported"),
-    [
-        ({"../crf": {"kind": "crf"}}, "cannot be named '../crf'"),
-        ({"a+b": {"kind": "crf"}}, "cannot be named"),
-        ({"a.b": {"kind": "crf"}}, "cannot be named"),
-        ({"stack": {"kind": "crf"}}, "cannot be named 'stack'"),
-        ({"x" * 41: {"kind": "crf"}}, "up to 40"),
-        ({"crf": {}, "CRF": {"kind": "crf"}}, "upper and lower case"),
-        ({"regex": {"kind": "crf"}}, "the name of one kind"),
-        ({"second": {}}, "a submodel with a new name needs a kind"),
-        ({"second": {"kind": "crf.v9"}}, "the submodel kind crf.v9 is not installed"),
-        ({"second": {"kind": "crf", "colour": 1}}, "the submodel second has no setting colour"),
-        ({"crf": 3}, "must be a table"),
-        ({f"name-{i}": {"kind": "crf"} for i in range(9)}, "at most 8 submodels"),
-        ({f"{i}".rjust(35, "x"): {"kind": "crf"} for i in range(3)}, "100 characters"),
-    ],
-)
-def test_a_name_or_kind_that_cannot_be_is_reported(submodels: Any, reported: Any) -> None:
-    with pytest.raises(SettingsError, match=reported) as caught:
-        new_submodel(*next(iter(EngineSettings(submodels=submodels).submodels.items())))
-    assert "\n" not in str(caught.value)
 
 
 MANUAL = Path(__file__).parents[1] / "docs" / "settings.md"

@@ -25,7 +25,7 @@ from phistack.ensemble.stacking.thresholds import calibrated
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Document, Span
-from phistack.features.errors import BundleError, SettingsError, TrainingError
+from phistack.features.errors import BundleError, TrainingError
 from phistack.features.plain_view import plain_view
 from phistack.features.ranges import non_overlapping
 from phistack.features.saved_files import SavedFiles
@@ -79,13 +79,6 @@ def test_a_machine_decides_the_same_as_arrays(settings: SvmSettings) -> None:
 def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer: bool, settings: SvmSettings) -> None:
     machine = fit_svm(np.ones((3, 2)), np.full(3, answer), settings)
     assert (machine.margins(np.zeros((2, 2))) > 0).tolist() == [answer] * 2
-
-
-def test_an_unknown_feature_set_or_kernel_is_refused() -> None:
-    with pytest.raises(SettingsError, match="liu2017"):
-        StackerSettings(features="liu2018")
-    with pytest.raises(SettingsError, match="zhao2020"):
-        StackerSettings(kernel="polynomial")
 
 
 def _training(n: int = 24) -> tuple[list[FeatureTable], list[list[PooledCandidate]]]:

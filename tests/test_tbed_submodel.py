@@ -104,8 +104,6 @@ def test_a_rule_that_was_switched_off_in_the_file_is_not_applied(tables: list[Fe
 
 
 def test_settings_and_notes_that_cannot_work(tables: list[FeatureTable], tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot start from crf"):
-        TbedSubmodel(start="crf")
     with pytest.raises(SettingsError, match="there is no template set named"):
         TbedSubmodel(templates="nowhere").fit(tables)
     wrong = tmp_path / "templates.txt"

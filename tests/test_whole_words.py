@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from phistack.features.columns.gazetteers import GAZETTEER_COLUMNS, Gazetteers
 from phistack.features.columns.settings import OF_THE_TOKEN, FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.saved_files import SavedFiles
@@ -175,14 +173,6 @@ def test_byte_pairs_are_as_many_as_the_words_of_the_corpus_ask_for() -> None:
         assert space.tokeniser_.byte_pairs is not None
         found.append(len(space.tokeniser_.byte_pairs.merges))
     assert found == [8, 40]
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"byte_pairs": -1}, {"byte_pairs_per_word": -0.5}, {"byte_pairs": 5, "byte_pairs_per_word": 0.5}]
-)
-def test_impossible_numbers_of_byte_pairs_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="byte_pairs"):
-        FeatureSettings(tokeniser="zhao2020", **wrong)
 
 
 def test_the_share_of_phi_that_no_token_boundary_can_say_is_printed(

@@ -157,22 +157,6 @@ def test_regularisation_stands_beside_the_mean_loss_of_a_sequence(notes: list[Fe
     assert parameters(CrfSubmodel(c2=0.7), 1000)["c2"] == 0.7
 
 
-@pytest.mark.parametrize(
-    ("given", "reported"),
-    [
-        ({"algorithm": "adam"}, "algorithm"),
-        ({"algorithm": "l2sgd", "c2": 0.0}, "needs c2 or regularisation"),
-        ({"learning_rate": 0.0}, "learning_rate"),
-        ({"templates": "zhao2021"}, "there is no file of feature crosses named zhao2021"),
-    ],
-)
-def test_crf_settings_that_cannot_work_are_one_sentence(
-    notes: list[FeatureTable], given: dict[str, Any], reported: str
-) -> None:
-    with pytest.raises(SettingsError, match=reported):
-        CrfSubmodel(**given).fit(notes)
-
-
 @pytest.mark.parametrize("line", ["word", "word[0] &", "word[0] & word[0]", "tag[x]", "stem[1]"])
 def test_a_cross_that_cannot_be_read_is_named_with_its_line(line: str) -> None:
     with pytest.raises(SettingsError, match="line 3 is no feature cross"):
