@@ -22,6 +22,7 @@ from phistack.features.errors import EvaluationError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.tokens import Tokeniser
+from tests.annotated import annotated
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
 
@@ -128,19 +129,8 @@ def test_the_command_shows_text_only_if_asked(tmp_path: Path, phistack: Phistack
     assert {row["check"] for row in rows} <= set(CHECKS)
 
 
-def note(id: str, text: str) -> Document:
-    """PHI in brackets, each with its label: `Dr. [Lee|DOCTOR] came`."""
-    plain, spans = "", []
-    for i, part in enumerate(text.replace("]", "[").split("[")):
-        words, _, label = part.partition("|")
-        if i % 2:
-            spans.append(Span(len(plain), len(plain) + len(words), label))
-        plain += words
-    return Document(id, plain, tuple(spans))
-
-
 def counted(*texts: str, context: int = 1) -> tuple[int, int, int, int, int]:
-    found = contradictions([note(str(i), text) for i, text in enumerate(texts)], context=context)
+    found = contradictions([annotated(text, str(i)) for i, text in enumerate(texts)], context=context)
     return found.spans, found.contradicted, found.other_label, found.other_extent, found.not_marked
 
 
@@ -181,7 +171,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "[a|X]", "[a|Y]", "[b c|X]", "[
 
 @given(st.lists(WORDS, min_size=1, max_size=4))
 def test_counts_are_those_of_comparing_every_phi_with_every_place(texts: list[str]) -> None:
-    notes = [note(str(i), text) for i, text in enumerate(texts)]
+    notes = [annotated(text, str(i)) for i, text in enumerate(texts)]
     cut = []
     for document in notes:
         words = document.text.split()
@@ -207,7 +197,7 @@ def test_counts_are_those_of_comparing_every_phi_with_every_place(texts: list[st
 def test_a_training_says_what_its_labels_are_worth_without_text(phistack: Phistack, tmp_path: Path) -> None:
     texts = [f"Seen by Dr. [{name}|DOCTOR] today. Signed Dr. [{NAMES[0]}|DOCTOR] ." for name in NAMES]
     texts.append(f"Seen again. Signed Dr. [{NAMES[0]}|PATIENT] .")
-    documents = tuple(note(f"{100 + i}-01", text) for i, text in enumerate(texts))
+    documents = tuple(annotated(text, f"{100 + i}-01") for i, text in enumerate(texts))
     write_corpus(Corpus(documents, LabelSet.named("i2b2-2014")), tmp_path / "notes", format="i2b2")
     model = tmp_path / "engine"
     options = ("--submodels", "regex", "--folds", 2, "--details")
@@ -224,7 +214,7 @@ def test_a_training_says_what_its_labels_are_worth_without_text(phistack: Phista
 
 def test_what_is_marked_otherwise_more_often_is_outvoted() -> None:
     texts = ["by [Lee|DOCTOR] today"] * 3 + ["by [Lee|PATIENT] today"] * 2 + ["by Lee today"]
-    found = contradictions([note(str(i), text) for i, text in enumerate(texts)])
+    found = contradictions([annotated(text, str(i)) for i, text in enumerate(texts)])
     assert (found.contradicted, found.outvoted) == (5, 2)
-    even = contradictions([note(str(i), text) for i, text in enumerate(texts[1:5])])
+    even = contradictions([annotated(text, str(i)) for i, text in enumerate(texts[1:5])])
     assert (even.contradicted, even.outvoted) == (4, 0)

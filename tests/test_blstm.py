@@ -24,18 +24,16 @@ from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, batches_of,
 from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.submodel import BlstmSubmodel
 from phistack.submodels.blstm.weights import first_weights, network_shapes
+from tests.annotated import annotated
 from tests.invented_names import NAMES
 
 QUICK = {"epochs": 3, "least_steps": 100, "lstm_size": 32, "word_size": 32, "learning_rate": 0.01}
 
 
 def _note(number: int, name: str) -> Document:
-    date = f"0{number % 9 + 1}/12/2019"
-    text = f"Patient: {name}\nAge: {20 + number} years. Seen by Dr. {name} on {date}.\nRest and fluids."
-    spans = [Span(9, 9 + len(name), "PATIENT")]
-    doctor, day = text.index("Dr. ") + 4, text.index(date)
-    spans += [Span(doctor, doctor + len(name), "DOCTOR"), Span(day, day + len(date), "DATE")]
-    return Document(f"{100 + number}-01", text, tuple(spans), group=f"p{number}")
+    seen = f"Seen by Dr. [{name}|DOCTOR] on [0{number % 9 + 1}/12/2019|DATE]."
+    text = f"Patient: [{name}|PATIENT]\nAge: {20 + number} years. {seen}\nRest and fluids."
+    return annotated(text, f"{100 + number}-01", f"p{number}")
 
 
 @pytest.fixture(scope="module")

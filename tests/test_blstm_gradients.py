@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
 from phistack.submodels.blstm.gradients import FlatBatch, Gradients, _kept, loss_and_gradients, read
 from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.layers import WordPrediction, scored
@@ -25,6 +25,7 @@ from phistack.submodels.blstm.tensorflow_reading import load_tensorflow
 from phistack.submodels.blstm.tensorflow_reading import read as read_by_tensorflow
 from phistack.submodels.blstm.weights import first_weights, network_shapes
 from phistack.submodels.chain.crf import Lines
+from tests.annotated import annotated
 from tests.invented_names import FEW_NAMES
 
 # OpenBLAS may set the flag of an invalid value for finite matrices of one row; a wrong result fails its comparison.
@@ -196,10 +197,7 @@ def test_steps_are_those_of_keras_also_for_words_that_are_seldom_read(name: str)
 
 
 def note(number: int, name: str) -> Document:
-    text = f"Patient: {name}\nSeen by Dr. {name}."
-    doctor = text.index("Dr. ") + 4
-    spans = (Span(9, 9 + len(name), "PATIENT"), Span(doctor, doctor + len(name), "DOCTOR"))
-    return Document(f"{100 + number}-01", text, spans, group=f"p{number}")
+    return annotated(f"Patient: [{name}|PATIENT]\nSeen by Dr. [{name}|DOCTOR].", f"{100 + number}-01", f"p{number}")
 
 
 QUICK = {"networks": 1, "epochs": 2, "least_steps": 60, "lstm_size": 16, "word_size": 16}

@@ -25,6 +25,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import EvaluationError, SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
+from tests.annotated import annotated
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
@@ -39,35 +40,30 @@ def finding(pattern: str) -> FunctionEngine:
     )
 
 
-def note(id: str, text: str, *identifiers: tuple[str, str], patient: str = "") -> Document:
-    spans = (Span(text.index(part), text.index(part) + len(part), label) for part, label in identifiers)
-    return Document(id, text, tuple(sorted(spans)), patient or id)
-
-
 def left(pattern: str, policy: str, *notes: Document, direct: bool = False) -> list[PatientLeaks]:
     leaks = Leaks(Corpus(notes, LABELS), finding(pattern), Policy.named(policy))
     return summed(leaks.of(finding(pattern)), direct=direct)
 
 
 def test_what_is_not_found_is_left_whole_and_what_is_found_in_part_by_its_letters() -> None:
-    one = note("1", "Dr. Ann Hill saw Bo Reed.", ("Ann Hill", "DOCTOR"), ("Bo Reed", "PATIENT"))
+    one = annotated("Dr. [Ann Hill|DOCTOR] saw [Bo Reed|PATIENT].")
     assert left("Hill", "tag", one) == [PatientLeaks((3 / 7, 1.0), (True,))]
     assert left("Ann Hill|Bo Reed", "tag", one) == [PatientLeaks((0.0, 0.0), (False,))]
 
 
 def test_the_units_are_patients_and_notes_without_identifiers_do_not_count() -> None:
     notes = (
-        note("1", "Ann Hill came.", ("Ann Hill", "PATIENT"), patient="p"),
-        note("2", "Ann again.", ("Ann", "PATIENT"), patient="p"),
-        note("3", "No pain.", patient="p"),
-        note("4", "Well.", patient="q"),
+        annotated("[Ann Hill|PATIENT] came.", "1", "p"),
+        annotated("[Ann|PATIENT] again.", "2", "p"),
+        Document("3", "No pain.", (), "p"),
+        Document("4", "Well.", (), "q"),
     )
     [patient] = left("Ann Hill", "tag", *notes)
     assert patient == PatientLeaks((0.0, 1.0), (False, True)) and (patient.share, patient.of_notes) == (0.5, 0.5)
 
 
 def test_what_the_policy_keeps_is_no_identifier_and_places_are_not_direct() -> None:
-    one = note("1", "Seen in 2019 in Salem, MRN 4711.", ("2019", "DATE"), ("Salem", "CITY"), ("4711", "MEDICALRECORD"))
+    one = annotated("Seen in [2019|DATE] in [Salem|CITY], MRN [4711|MEDICALRECORD].")
     assert len(left("x", "tag", one)[0].left) == 3
     assert len(left("x", "safe-harbor", one)[0].left) == 2
     assert len(left("x", "safe-harbor", one, direct=True)[0].left) == 1

@@ -20,8 +20,8 @@ from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
-from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
+from tests.annotated import corpus_of
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
 
@@ -36,14 +36,9 @@ SHORT = ["majority vote", "logistic regression", "stack", "perfect chooser"]
 def notes(first: int = 0, n: int = 12) -> Corpus:
     """Notes in which whoever stands after `Dr.` is a doctor, with a character that the engine does not see."""
     chance = random.Random(first)
-    documents = []
-    for i in range(first, first + n):
-        name = chance.choice(NAMES)
-        text = f"\u200bSeen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest. Call Mr. {name}."
-        date = text.index("/12/") - 2
-        spans = (Span(13, 13 + len(name), "DOCTOR"), Span(date, date + 10, "DATE"))
-        documents.append(Document(f"{100 + i}-01", text, spans, f"{100 + i}"))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    names = {i: chance.choice(NAMES) for i in range(first, first + n)}
+    seen = "\u200bSeen by Dr. [{0}|DOCTOR] on [0{1}/12/2019|DATE].\nPlan: rest. Call Mr. {0}."
+    return corpus_of(*(seen.format(name, i % 9 + 1) for i, name in names.items()), first=100 + first)
 
 
 def candidates(n_notes: int, seed: int = 0) -> tuple[list[list[PooledCandidate]], list[Document]]:

@@ -29,6 +29,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.formats.recognise import recognise
 from phistack.features.labels import LabelSet
+from tests.annotated import annotated
 from tests.fixture_types import Phistack
 
 ROOT = Path(__file__).parents[1]
@@ -38,11 +39,9 @@ COLUMNS = ("note_id", "mrn", "body", "spans", "ward", "dob")
 
 
 def _corpus(n: int = 8) -> Corpus:
-    documents = []
-    for i in range(n):
-        text = f"Seen by Dr. Gorse{'abcdefghij'[i]},\non 0{i + 1}/12/2019 at ward {i}."
-        documents.append(Document(f"n{i}", text, (Span(12, 18, "DOCTOR"), Span(23, 33, "DATE")), f"p{i}"))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    text = "Seen by Dr. [Gorse{}|DOCTOR],\non [0{}/12/2019|DATE] at ward {}."
+    notes = (annotated(text.format("abcdefghij"[i], i + 1, i), f"n{i}", f"p{i}") for i in range(n))
+    return Corpus(tuple(notes), LabelSet.named("i2b2-2014"))
 
 
 def _rows(corpus: Corpus) -> list[dict[str, int | str]]:

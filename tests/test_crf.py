@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.training import f1_of
@@ -26,6 +26,7 @@ from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.crf.templates import TEMPLATES, Crosses, usable
+from tests.annotated import annotated
 
 FIRST = ("Anna", "Ivan", "Mia", "Olaf", "Rosa", "Tom", "Vera", "Zoe")
 LAST = ("Berg", "Cruz", "Diaz", "Falk", "Hahn", "Lund", "Moss", "Ruiz")
@@ -36,28 +37,15 @@ PROSE = ("Seen for cough.", "No fever, lungs clear.", "The plan was discussed.",
 def note(number: int) -> Document:
     """A small note with doctors, ages, dates and streets."""
     choose = random.Random(number)
-    text, spans = "", []
-
-    def add(piece: str, label: str = "") -> None:
-        nonlocal text
-        if label:
-            spans.append(Span(len(text), len(text) + len(piece), label))
-        text += piece
-
-    add("Doctor: ")
-    name = f"{choose.choice(FIRST)} {choose.choice(LAST)}"
-    add(name, "DOCTOR")
-    add("\nAddress: ")
-    add(f"Hnos. {choose.choice(STREETS)}, {choose.randint(1, 99)}", "STREET")
-    add(f"\n{choose.choice(PROSE)} A patient of ")
-    add(str(choose.randint(20, 80)), "AGE")
-    add(f" years came on {'' if choose.random() < 0.5 else 'Monday '}")
-    add(f"{choose.randint(1, 28)}/{choose.randint(1, 12)}/{choose.randint(2060, 2090)}", "DATE")
-    add(f". {choose.choice(PROSE)}\n{choose.choice(PROSE)} Dose {choose.randint(1, 40)}. ")
-    add(f"{choose.choice(PROSE)}\nSigned by ")
-    add(name, "DOCTOR")
-    add("\n")
-    return Document(f"n-{number}", text, tuple(spans))
+    name = f"[{choose.choice(FIRST)} {choose.choice(LAST)}|DOCTOR]"
+    text = (
+        f"Doctor: {name}\nAddress: [Hnos. {choose.choice(STREETS)}, {choose.randint(1, 99)}|STREET]\n"
+        f"{choose.choice(PROSE)} A patient of [{choose.randint(20, 80)}|AGE] years came on "
+        f"{'' if choose.random() < 0.5 else 'Monday '}"
+        f"[{choose.randint(1, 28)}/{choose.randint(1, 12)}/{choose.randint(2060, 2090)}|DATE]. {choose.choice(PROSE)}\n"
+        f"{choose.choice(PROSE)} Dose {choose.randint(1, 40)}. {choose.choice(PROSE)}\nSigned by {name}\n"
+    )
+    return annotated(text, f"n-{number}")
 
 
 SETTINGS = FeatureSettings(language="en", split_lines=True)

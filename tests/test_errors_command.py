@@ -20,6 +20,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
+from tests.annotated import corpus_of
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
 from tests.tampering import notes
@@ -31,16 +32,13 @@ SECRETS = ("Quillfeather", "Zzyzx")
 
 def gold_notes() -> Corpus:
     """Notes like those, with PHI that no one can find, other labels and extents, and with what is no PHI."""
-    documents = []
+    texts = []
     for i, name in enumerate((*NAMES, *SECRETS)):
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019. His aunt Zzyzx lives in Quillfeather."
-        end, aunt = 12 + len(name), text.index("Zzyzx lives")
-        town = text.index("Quillfeather.")
-        label = "PATIENT" if i % 3 == 0 else "DOCTOR"
-        date = Span(end + 4, end + 14 - 2 * (i % 2), "DATE")
-        spans = [Span(12, end, label), Span(aunt, aunt + 5, "PATIENT"), Span(town, town + 12, "CITY")]
-        documents.append(Document(f"{200 + i}-01", text, (*spans, *([date] if i != 4 else []))))
-    return Corpus(tuple(documents), LABELS)
+        label, day = "DOCTOR" if i % 3 else "PATIENT", f"0{i % 9 + 1}/12/2019"
+        date = day if i == 4 else f"[{day[:8]}|DATE]{day[8:]}" if i % 2 else f"[{day}|DATE]"
+        aunt = "His aunt [Zzyzx|PATIENT] lives in [Quillfeather|CITY]."
+        texts.append(f"Seen by Dr. [{name}|{label}] on {date}. {aunt}")
+    return corpus_of(*texts, first=200)
 
 
 @pytest.fixture(scope="module")

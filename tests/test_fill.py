@@ -14,6 +14,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, PhistackError, SettingsError
 from phistack.features.formats import read_corpus
 from phistack.features.labels import LabelSet
+from tests.annotated import corpus_of
 from tests.fixture_types import Phistack
 
 I2B2 = LabelSet.named("i2b2-2014")
@@ -182,13 +183,9 @@ def test_the_documented_kinds_of_mimic_iii_are_known() -> None:
 
 @pytest.fixture
 def like() -> Corpus:
-    notes = []
-    for i, (name, city, day) in enumerate([("Lee", "Salem", "3/4/2020"), ("Birchwood", "Rome", "May 5")] * 6):
-        text = f"Seen by Dr. {name} in {city} on {day}."
-        places = ((name, "DOCTOR"), (city, "CITY"), (day, "DATE"))
-        spans = tuple(Span(text.index(m), text.index(m) + len(m), label) for m, label in places)
-        notes.append(Document(f"{i}-01", text, spans))
-    return Corpus(tuple(notes), I2B2)
+    seen = "Seen by Dr. [Lee|DOCTOR] in [Salem|CITY] on [3/4/2020|DATE]."
+    other = "Seen by Dr. [Birchwood|DOCTOR] in [Rome|CITY] on [May 5|DATE]."
+    return corpus_of(*(seen, other) * 6, first=0)
 
 
 def test_what_was_there_is_told_by_the_words_around_or_left(like: Corpus) -> None:

@@ -15,6 +15,7 @@ from phistack.features.tags import decode
 from phistack.submodels.blstm import rows
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.mention_replacement import OF_THE_PLACE, Mentions
+from tests.annotated import annotated
 
 NAMES = ["Gorse", "Anna Maria Quillan", "Alder-Smythe", "Osgood Penhale"]
 COLUMNS = ("shape", "key", "line_length")
@@ -23,10 +24,8 @@ TAGS = ("O", *(f"{prefix}-{label}" for prefix in "BIES" for label in ("DOCTOR", 
 
 def _note(number: Any, names: Any) -> Any:
     patient, doctor = names
-    text = f"Patient: {patient}\nDoctor: {doctor}\nSeen by {doctor} with fever.\nRest {number} days."
-    starts = [(9, patient, "PATIENT"), (text.index("Doctor: ") + 8, doctor, "DOCTOR")]
-    starts.append((text.index("by ") + 3, doctor, "DOCTOR"))
-    return Document(f"n{number}", text, tuple(Span(start, start + len(name), label) for start, name, label in starts))
+    seen = f"Doctor: [{doctor}|DOCTOR]\nSeen by [{doctor}|DOCTOR] with fever.\nRest {number} days."
+    return annotated(f"Patient: [{patient}|PATIENT]\n{seen}", f"n{number}")
 
 
 def _mentions(documents: Any, columns: Any = COLUMNS) -> Any:

@@ -18,13 +18,14 @@ from phistack.ensemble.stacking.overruling import Overruling, read_overruling
 from phistack.ensemble.stacking.phrase_lists import ALWAYS, NEVER, parse_list
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import parse_patterns
+from tests.annotated import corpus_of
 from tests.batch_runs import run_over
 from tests.fixture_types import Phistack
 
@@ -219,11 +220,8 @@ def test_a_run_whose_lists_cannot_be_obeyed_leaves_nothing(run: Any, tmp_path: P
 def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A folder with notes, an engine, lists and a pattern."""
     folder = tmp_path_factory.mktemp("overruling")
-    documents = []
-    for i in range(8):
-        text = f"Seen by Dr. Gorse{'abcdefgh'[i]} on 0{i + 1}/12/2019 at Ward 7B, no. QX-123{i}."
-        documents.append(Document(f"{200 + i}-01", text, (Span(12, 18, "DOCTOR"), Span(22, 32, "DATE"))))
-    corpus = Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    text = "Seen by Dr. [Gorse{}|DOCTOR] on [0{}/12/2019|DATE] at Ward 7B, no. QX-123{}."
+    corpus = corpus_of(*(text.format("abcdefgh"[i], i + 1, i) for i in range(8)), first=200)
     write_corpus(corpus, folder / "notes", format="i2b2")
     train_bundle(corpus, folder / "engine", EngineSettings(folds=2).only(("regex", "crf")))
     (folder / "always.txt").write_text("[HOSPITAL]\nward 7b\n")

@@ -37,6 +37,7 @@ from phistack.features.ranges import non_overlapping
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.submodels.base import Candidate
+from tests.annotated import annotated
 
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
 
@@ -272,19 +273,11 @@ def _corpus() -> Any:
     """Notes of two per patient; the second names the patient in a header that no submodel here can know."""
     documents = []
     for i, (first, last) in enumerate(zip(FIRST, LAST, strict=True)):
-        text = f"Patient: {first} {last}\nSeen by Dr. {last} on 0{i % 9 + 1}/12/2019.\nPlan: rest."
-        name, doctor, date = 9, text.index("Dr. ") + 4, text.index("/12/") - 2
-        spans = (
-            Span(name, name + len(first) + 1 + len(last), PATIENT),
-            Span(doctor, doctor + len(last), DOCTOR),
-            Span(date, date + 10, "DATE"),
-        )
-        documents.append(Document(f"{100 + i}-01", text, spans))
-        text = f"Still in pain.\nleft word with {first} {last} at noon"
-        documents.append(Document(f"{100 + i}-02", text, (Span(30, 31 + len(first) + len(last), PATIENT),)))
-    return Corpus(
-        tuple(replace(document, group=document.id[:3]) for document in documents), LabelSet.named("i2b2-2014")
-    )
+        name, date = f"[{first} {last}|PATIENT]", f"[0{i % 9 + 1}/12/2019|DATE]"
+        seen = f"Patient: {name}\nSeen by Dr. [{last}|DOCTOR] on {date}.\nPlan: rest."
+        documents.append(annotated(seen, f"{100 + i}-01"))
+        documents.append(annotated(f"Still in pain.\nleft word with {name} at noon", f"{100 + i}-02"))
+    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
 SETTINGS = replace(

@@ -22,6 +22,7 @@ from phistack.features.errors import SettingsError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
+from tests.annotated import annotated
 from tests.invented_names import NAMES
 
 MEMBERS = ("regex", "crf")
@@ -33,11 +34,9 @@ def notes(n: int = 12, seed: int = 0, label: str = "DOCTOR", labels: LabelSet = 
     chance = random.Random(seed)
     documents = []
     for i in range(n):
-        name = chance.choice(NAMES)
-        text = f"Seen by Dr. {name} on 0{i % 9 + 1}/12/2019.\nPlan: rest. Call Mr. {chance.choice(NAMES)}."
-        date = text.index("/12/") - 2
-        spans = (Span(12, 12 + len(name), label), Span(date, date + 10, "DATE"))
-        documents.append(Document(f"{100 + i // 2}-0{i % 2 + 1}", text, spans, f"{100 + i // 2}"))
+        by = f"[{chance.choice(NAMES)}|{label}] on [0{i % 9 + 1}/12/2019|DATE]"
+        text = f"Seen by Dr. {by}.\nPlan: rest. Call Mr. {chance.choice(NAMES)}."
+        documents.append(annotated(text, f"{100 + i // 2}-0{i % 2 + 1}"))
     return Corpus(tuple(documents), labels)
 
 

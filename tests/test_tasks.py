@@ -10,10 +10,9 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.tasks.annotating import Source, annotate_corpus
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError
 from phistack.features.formats import read_corpus, write_corpus
-from phistack.features.labels import LabelSet
+from tests.annotated import corpus_of
 from tests.fixture_types import Phistack
 
 SECRET = "Zzyzxsecret"
@@ -21,12 +20,8 @@ QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 
 
 def _corpus(n: int = 8, name: str = "Gorse") -> Any:
-    documents = []
-    for i in range(n):
-        text = f"Seen by Dr. {name}{'abcdefghij'[i]} on 0{i + 1}/12/2019 at ward {i}."
-        end = 13 + len(name)
-        documents.append(Document(f"{200 + i}-01", text, (Span(12, end, "DOCTOR"), Span(end + 4, end + 14, "DATE"))))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    notes = (f"Seen by Dr. [{name}{'abcdefghij'[i]}|DOCTOR] on [0{i + 1}/12/2019|DATE] at ward {i}." for i in range(n))
+    return corpus_of(*notes, first=200)
 
 
 @pytest.fixture(scope="module")

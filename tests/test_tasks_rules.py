@@ -9,20 +9,16 @@ from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.tasks.rules import print_rules, replace_rules, write_rules
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError
 from phistack.features.formats import write_corpus
-from phistack.features.labels import LabelSet
+from tests.annotated import corpus_of
 from tests.invented_names import NAMES
 
 
 def _corpus() -> Any:
     """Notes in which whoever stands after `Reviewer` is a doctor, which no shipped pattern knows."""
-    documents = []
-    for i, name in enumerate(NAMES):
-        text = f"Reviewer {name} agrees. The plan stays."
-        documents.append(Document(f"{100 + i}-01", text, (Span(9, 9 + len(name), "DOCTOR"),)))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
+    return corpus_of(*(f"Reviewer [{name}|DOCTOR] agrees. The plan stays." for name in NAMES))
 
 
 @pytest.fixture(scope="module")

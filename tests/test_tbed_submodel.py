@@ -10,28 +10,22 @@ import pytest
 
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace, FeatureTable
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Submodel
 from phistack.submodels.regex.scanner import Match, Scanner
 from phistack.submodels.regex.submodel import RegexSubmodel
 from phistack.submodels.tbed.submodel import STARTS, TbedSubmodel
+from tests.annotated import annotated
 
 STRICT = {"choose_precision": 1.0}
 NAMES = ("Smith", "Jones", "Rivera", "Okafor", "Lindqvist", "Tanaka", "Weber", "Novak")
 
 
 def note(number: int, name: str) -> Document:
-    text = f"Doctor: {name}\nSeen by Dr {name} today, aged {40 + number} years.\nPlan: rest."
-    first, second = text.index(name), text.rindex(name)
-    age = text.index(str(40 + number))
-    spans = (
-        Span(first, first + len(name), "DOCTOR"),
-        Span(second, second + len(name), "DOCTOR"),
-        Span(age, age + 2, "AGE"),
-    )
-    return Document(f"n{number}", text, spans, group=f"p{number}")
+    dr, age = f"[{name}|DOCTOR]", f"[{40 + number}|AGE]"
+    return annotated(f"Doctor: {dr}\nSeen by Dr {dr} today, aged {age} years.\nPlan: rest.", f"n{number}", f"p{number}")
 
 
 @pytest.fixture(scope="module")
