@@ -9,7 +9,7 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import train
-from phistack.features.columns.installed import FREQUENCY, USUAL_CASE, installed_column
+from phistack.features.columns.installed import CLINICAL, FREQUENCY, USUAL_CASE, clinical_words, installed_column
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.columns.table import FeatureSpace
 from phistack.features.documents import Document
@@ -79,6 +79,22 @@ def test_how_a_word_is_usually_written_and_how_here() -> None:
     assert [*map(dutch, ("KNIE", "Jansen"))] == ["a/AA", "?/Aa"]
     with pytest.raises(PackageError, match="no list of words of the language da; leave the column usual_case out"):
         USUAL_CASE.of("da")
+
+
+def test_a_clinical_word_has_its_category_in_any_case() -> None:
+    words = "cabg NSTEMI RN lcsw Foley Mcburney Medtronic Eliquis LISINOPRIL CIWA sternum Zzyxberg 2012".split()
+    assert [*map(installed_column("clinical").of("en").value, words)] == [
+        *("abbreviations", "abbreviations", "credentials", "credentials", "eponyms", "eponyms", "devices", "drugs"),
+        *("drugs", "scores", "terms", "", ""),
+    ]
+    with pytest.raises(PackageError, match="no list of words of the language da; leave the column clinical out"):
+        CLINICAL.of("da")
+
+
+def test_no_clinical_word_is_of_two_categories_or_has_what_a_token_has_not() -> None:
+    words = [word for of_category in clinical_words("en").values() for word in of_category]
+    assert len(words) == len(set(words)) > 5000
+    assert all(word.isalpha() and word == word.lower() for word in words)
 
 
 def test_an_engine_that_asks_how_frequent_words_are_says_the_same_when_it_is_loaded(tmp_path: Path) -> None:

@@ -21,21 +21,24 @@ A package registers such an object under the name of the column, by an entry poi
     usual_case                        how the word is usually written (`a` small, `Aa` capital, `AA` capitals, `?`
                                       unknown) and how here: `Aa/a` for `nguyen`; nothing for what begins with no
                                       letter; English and German
+    clinical                          the category of a clinical word, such as `eponyms` or `credentials`
     number_pattern                    `date`, `part` or `phone` where the token is in text that looks like one
     regex_hit                         `email`, `url`, `ip`, or `digits`, a series of five digits or more
 
 Most are of the CRF of Berg and Dalianis (2019); `zip` is of Liu (2017), `ascii` of Trienes (2020), `regex_hit` of
 AnonyMate (Adams et al. 2019). simplemma and wordfreq have their data in their own files and use no server. Words and
 postal codes are in `on_request.toml`; the words of `usual_case` in `usual_case/LANGUAGE.txt`, which
-`benchmarks/safe_words.py` makes. An engine does not keep them: who changes the file has to train again.
+`benchmarks/safe_words.py` makes; those of `clinical` in `clinical/LANGUAGE.toml`, written for phistack. An engine does
+not keep them: who changes the file has to train again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -49,7 +52,7 @@ from phistack.features.registry import Registry, packaged_table, packaged_text
 
 _OURS = (
     "ascii", "n_letters", "n_digits", "n_others", "honorific", "hospital", "frequency", "zip", "lemma",
-    "usual_case", "number_pattern", "regex_hit",
+    "usual_case", "clinical", "number_pattern", "regex_hit",
 )  # fmt: skip
 COLUMNS = Registry(
     "phistack.columns",
@@ -58,6 +61,7 @@ COLUMNS = Registry(
 )
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_File = TypeVar("_File")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,20 +221,37 @@ def _usual_case(language: str) -> Callable[[str], str]:
 
 @cache
 def _usual_cases(language: str) -> dict[str, str]:
+    words = _of_language("usual_case", packaged_text, f"usual_case/{language}.txt", language).split()
+    return {word.lower(): _case(word) for word in words}
+
+
+def _of_language(column: str, read: Callable[[str, str], _File], file: str, language: str) -> _File:
     try:
-        words = packaged_text("phistack.features.columns", f"usual_case/{language}.txt").split()
+        return read("phistack.features.columns", file)
     except FileNotFoundError:
         raise PackageError(
-            f"there is no list of words of the language {language}; leave the column usual_case out"
+            f"there is no list of words of the language {language}; leave the column {column} out"
         ) from None
-    return {word.lower(): _case(word) for word in words}
 
 
 def _case(word: str) -> str:
     return "a" if word.islower() else "AA" if len(word) > 1 and word.isupper() else "Aa"
 
 
+@cache
+def clinical_words(language: str) -> Mapping[str, tuple[str, ...]]:
+    """Category -> clinical words in small letters; :raises PackageError: for a language that has none."""
+    table = _of_language("clinical", packaged_table, f"clinical/{language}.toml", language)
+    return {category: tuple(words.split()) for category, words in table.items()}
+
+
+def _clinical(language: str) -> Callable[[str], str]:
+    known = {word: category for category, words in clinical_words(language).items() for word in words}
+    return lambda word: known.get(word.lower(), NONE)
+
+
 USUAL_CASE = LanguageColumn("words", _usual_case)
+CLINICAL = LanguageColumn("words", _clinical)
 
 _LooksLike = Sequence[tuple[str, str]]
 """Values and their patterns; the first match counts."""
