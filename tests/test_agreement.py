@@ -17,28 +17,16 @@ from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.evaluation.agreement import CHECKS, Agreement, agree
 from phistack.ensemble.evaluation.contradictions import contradictions
 from phistack.ensemble.synthesis import synthesize
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus
 from phistack.features.errors import EvaluationError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.tokens import Tokeniser
-from tests.annotated import annotated
+from tests.annotated import annotated, corpus_of
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
 
 LABELS = LabelSet.named("i2b2-2014")
-
-
-def corpus(*notes: tuple[str, list[tuple[str, str]]]) -> Corpus:
-    """Notes in which each mention, at its first place after the one before, is marked."""
-    documents = []
-    for number, (text, marked) in enumerate(notes):
-        spans, at = [], 0
-        for mention, label in marked:
-            at = text.index(mention, at)
-            spans.append(Span(at, at + len(mention), label))
-        documents.append(Document(f"{number}-01", text, tuple(spans)))
-    return Corpus(tuple(documents), LABELS)
 
 
 def found(agreement: Agreement, check: str) -> list[tuple[str, str, str]]:
@@ -58,8 +46,8 @@ def test_agreement_is_the_same_whichever_annotation_comes_first(seed: int) -> No
 
 
 def test_tokens_are_counted_by_the_label_of_the_span_that_holds_any_of_them() -> None:
-    first = corpus(("Dr. Ann Lee in Ames", [("Ann Lee", "DOCTOR"), ("Ames", "CITY")]))
-    second = corpus(("Dr. Ann Lee in Ames", [("Lee", "DOCTOR"), ("Ames", "STATE")]))
+    first = corpus_of("Dr. [Ann Lee|DOCTOR] in [Ames|CITY]")
+    second = corpus_of("Dr. Ann [Lee|DOCTOR] in [Ames|STATE]")
     agreement = agree(first, second)
     expected = cohen_kappa_score(["", "", "D", "D", "", "C"], ["", "", "", "D", "", "S"])
     assert len(Tokeniser("liu")("Dr. Ann Lee in Ames")[0]) == agreement.n_tokens == 6
@@ -78,9 +66,8 @@ def test_the_same_annotation_twice_agrees_in_all() -> None:
 
 
 def test_differences_are_sorted_by_what_the_other_annotation_has() -> None:
-    text = "Ann Lee saw Bo Roe in Ames and Ulm"
-    first = corpus((text, [("Ann Lee", "DOCTOR"), ("Bo Roe", "PATIENT"), ("Ames", "CITY")]))
-    second = corpus((text, [("Lee", "DOCTOR"), ("Bo Roe", "DOCTOR"), ("Ulm", "CITY")]))
+    first = corpus_of("[Ann Lee|DOCTOR] saw [Bo Roe|PATIENT] in [Ames|CITY] and Ulm")
+    second = corpus_of("Ann [Lee|DOCTOR] saw [Bo Roe|DOCTOR] in Ames and [Ulm|CITY]")
     agreement = agree(first, second)
     assert found(agreement, "one annotator only") == [("Ames", "CITY", ""), ("Ulm", "CITY", "")]
     assert found(agreement, "other label") == [("Bo Roe", "PATIENT", "DOCTOR"), ("Bo Roe", "DOCTOR", "PATIENT")]
@@ -88,13 +75,10 @@ def test_differences_are_sorted_by_what_the_other_annotation_has() -> None:
 
 
 def test_strings_with_two_labels_touching_spans_and_strings_left_unmarked_are_found() -> None:
-    notes = corpus(
-        ("Florence came", [("Florence", "PATIENT")]),
-        ("Florence left", [("Florence", "PATIENT")]),
-        ("from Florence", [("Florence", "CITY")]),
-        ("Jan Jansen", [("Jan", "PATIENT"), ("Jansen", "PATIENT")]),
-        ("Jansen or Jansens", []),
-    )
+    notes = corpus_of(
+        "[Florence|PATIENT] came", "[Florence|PATIENT] left", "from [Florence|CITY]",
+        "[Jan|PATIENT] [Jansen|PATIENT]", "Jansen or Jansens",
+    )  # fmt: skip
     agreement = agree(notes, notes)
     assert found(agreement, "same string, other label") == [("Florence", "CITY", "PATIENT")] * 2
     assert found(agreement, "touching spans") == [("Jan", "PATIENT", "4-10")] * 2
@@ -102,9 +86,9 @@ def test_strings_with_two_labels_touching_spans_and_strings_left_unmarked_are_fo
 
 
 def test_other_texts_and_missing_notes_are_refused() -> None:
-    first = corpus(("Ann", []), ("Bo", []))
+    first = corpus_of("Ann", "Bo")
     with pytest.raises(EvaluationError, match="the texts of gold and system differ"):
-        agree(first, corpus(("Ann", []), ("Bob", [])))
+        agree(first, corpus_of("Ann", "Bob"))
     less = replace(first, documents=first.documents[:1])
     with pytest.raises(EvaluationError, match="missing"):
         agree(first, less)
@@ -112,9 +96,8 @@ def test_other_texts_and_missing_notes_are_refused() -> None:
 
 
 def test_the_command_shows_text_only_if_asked(tmp_path: Path, phistack: Phistack) -> None:
-    text = "Zelkowitz saw Birchwood"
-    write_corpus(corpus((text, [("Zelkowitz", "DOCTOR")])), tmp_path / "a.jsonl", format="jsonl")
-    write_corpus(corpus((text, [("Birchwood", "PATIENT")])), tmp_path / "b.jsonl", format="jsonl")
+    write_corpus(corpus_of("[Zelkowitz|DOCTOR] saw Birchwood"), tmp_path / "a.jsonl", format="jsonl")
+    write_corpus(corpus_of("Zelkowitz saw [Birchwood|PATIENT]"), tmp_path / "b.jsonl", format="jsonl")
     common = ("agreement", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--label-set", "i2b2-2014")
     _, quiet, _ = phistack(
         *common, "--sheet", tmp_path / "s.csv", "--json", tmp_path / "s.json", "--latex", tmp_path / "s.tex"

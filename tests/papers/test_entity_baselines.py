@@ -7,45 +7,34 @@ import pytest
 from phistack.ensemble.evaluation import evaluate
 from phistack.ensemble.papers.plan import entity_baselines
 from phistack.ensemble.synthesis import synthesize
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus
 from phistack.features.errors import TrainingError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.text_words import Phrases
+from tests.annotated import corpus_of
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
-
-
-def corpus(text: str, *marked: tuple[str, str]) -> Corpus:
-    spans, at = [], 0
-    for mention, label in marked:
-        at = text.index(mention, at)
-        spans.append(Span(at, at + len(mention), label))
-        at += len(mention)
-    return Corpus((Document("1", text, tuple(spans)),), LABELS)
 
 
 def found(corpus: Corpus) -> list[tuple[str, str]]:
     return [(note.text[s.start : s.end], s.label) for note in corpus.documents for s in note.spans]
 
 
-TRAINING = corpus(
-    "Ann Lee, Ann, Florence, Florence, Florence",
-    *(("Ann Lee", "PATIENT"), ("Ann", "DOCTOR"), ("Florence", "CITY"), ("Florence", "PATIENT"), ("Florence", "CITY")),
-)
+TRAINING = corpus_of("[Ann Lee|PATIENT], [Ann|DOCTOR], [Florence|CITY], [Florence|PATIENT], [Florence|CITY]")
 
 
 def test_an_entity_of_one_label_is_found_by_both_and_the_longest_first() -> None:
-    baselines = entity_baselines(TRAINING, corpus("Ann  Lee saw Ann, not Annette or ann, in Florence"))
+    baselines = entity_baselines(TRAINING, corpus_of("Ann  Lee saw Ann, not Annette or ann, in Florence"))
     sure = [("Ann  Lee", "PATIENT"), ("Ann", "DOCTOR")]
     assert found(baselines["unambiguous"]) == sure
     assert found(baselines["most frequent"]) == [*sure, ("Florence", "CITY")]
 
 
 def test_the_spans_of_the_test_notes_are_not_looked_at() -> None:
-    bare = entity_baselines(TRAINING, corpus("Ann in Rome"))
-    marked = entity_baselines(TRAINING, corpus("Ann in Rome", ("Rome", "CITY")))
+    bare = entity_baselines(TRAINING, corpus_of("Ann in Rome"))
+    marked = entity_baselines(TRAINING, corpus_of("Ann in [Rome|CITY]"))
     assert bare == marked
 
 
@@ -57,7 +46,7 @@ def test_on_its_own_training_notes_the_most_frequent_label_is_at_least_as_good()
 
 def test_notes_without_phi_teach_nothing() -> None:
     with pytest.raises(TrainingError, match="nothing to find again"):
-        entity_baselines(corpus("Ann"), TRAINING)
+        entity_baselines(corpus_of("Ann"), TRAINING)
 
 
 def test_phrases_do_not_overlap_each_other_or_what_is_taken() -> None:
