@@ -11,12 +11,16 @@ from phistack.ensemble.batch.workers.clusters import connected
 from phistack.ensemble.experiments.parts import write_results
 from phistack.ensemble.training.unlabelled import learn_vectors
 from phistack.features import errors
+from phistack.features.documents import Corpus, Document
 from phistack.features.errors import MissingResourceError
-from phistack.features.formats import read_corpus
+from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.formats.database_table import DatabaseTable
 from phistack.features.formats.format import NoteFile
 from phistack.features.formats.parquet_table import arrow
+from phistack.features.labels import LabelSet
 from phistack.submodels.blstm.tensorflow_reading import load_tensorflow
+
+CORPUS = Corpus((Document("1", "x"),), LabelSet.named("i2b2-2014"))
 
 
 def begun() -> None:
@@ -37,6 +41,9 @@ def begun() -> None:
         (lambda _: litellm_guardrail(model="english"), r"guardrail of LiteLLM needs litellm; .* '\.\[gateway\]"),
         (lambda out: read_corpus(out.with_name("a.pdf")), r"format pdf needs pypdfium2; .* '\.\[documents\]"),
         (lambda out: read_corpus(out.with_name("a.rtf")), r"format rtf needs striprtf; .* '\.\[documents\]"),
+        (lambda out: read_corpus(out.with_name("a.xmi")), r"format inception needs cassis; .* '\.\[inception\]'"),
+        (lambda out: write_corpus(CORPUS, out, format="inception"), r"format inception needs cassis; "),
+        (lambda out: write_corpus(CORPUS, out, format="parquet"), r"pip install '\.\[parquet\]'"),
         (lambda _: Vault(b"0123456789abcdef"), r"A vault needs cryptography; .* '\.\[vault\]"),
         (lambda _: connected(spark="local[2]"), r"run on Spark needs pyspark; .* '\.\[spark\]"),
         (lambda out: DatabaseTable(NoteFile(out / "note.toml")), r"database needs sqlalchemy; .* '\.\[database\]"),
@@ -46,8 +53,8 @@ def begun() -> None:
 def test_what_is_missing_is_named_with_its_extra(
     use: Callable[[Path], object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("a.pdf", "a.rtf"):
-        (tmp_path / name).write_text("x")
+    for name in ("a.pdf", "a.rtf", "a.xmi"):
+        (tmp_path / name).write_text('<XMI xmlns="http://www.omg.org/XMI"/>')
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(MissingResourceError, match=message):
         use(tmp_path / "out")

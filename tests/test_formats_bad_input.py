@@ -14,8 +14,9 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import CorpusError, LabelError, PhistackError
 from phistack.features.formats import FORMATS, read_corpus, write_corpus
 from phistack.features.labels import LabelSet
+from tests.test_formats_tools import BAD as OF_TOOLS
+from tests.test_formats_tools import SECRET, written
 
-SECRET = "Zxqvname"
 TEXT = f"{SECRET} {SECRET}\r\nseen by Dr. {SECRET} on 7 May ]]> & \U0001f600 {SECRET}"
 LABELS = LabelSet.named("i2b2-2014")
 SPANS = (Span(0, 8, "PATIENT"), Span(31, 39, "DOCTOR"), Span(43, 48, "DATE"))
@@ -126,11 +127,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), BAD)
-def test_one_clear_sentence_without_the_text(name: str, content: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+@pytest.mark.parametrize(("name", "content", "message"), [*BAD, *OF_TOOLS])
+def test_one_clear_sentence_without_the_text(name: str, content: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError) as caught:
-        read_corpus(tmp_path / name)
+        read_corpus(written(tmp_path / name, content))
     assert message in str(caught.value)
     assert SECRET not in str(caught.value) and "\n" not in str(caught.value)
 

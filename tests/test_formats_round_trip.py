@@ -113,33 +113,33 @@ def test_duplicate_and_overlapping_spans_come_back(format: str) -> None:
     assert there_and_back(corpus, format).documents == corpus.documents
 
 
-@pytest.mark.parametrize("spans", [(Span(0, 4, "CITY"), Span(2, 8, "CITY")), (Span(0, 4, "CITY"),) * 2])
-def test_conll_refuses_overlaps_and_names_the_document(spans: tuple[Span, Span], tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"document 110-01: the spans 0-4 .* overlap"):
-        write_corpus(corpus_of("Anne Lee", *spans), tmp_path / "out.conll", format="conll")
+CITY = Span(0, 4, "CITY")
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "spans", "message"),
+    [
+        ("conll", "Anne Lee", (CITY, Span(2, 8, "CITY")), "110-01: the spans 0-4 .* overlap"),
+        ("conll", "Anne Lee", (CITY, CITY), "110-01: the spans 0-4 .* overlap"),
+        ("conll", "Anne Lee", (Span(4, 8, "CITY"),), "110-01: the span 4-8 begins or ends with white space"),
+        *(
+            ("i2b2", f"abc{c}", (), "110-01: .* at 3; write the corpus as jsonl or brat")
+            for c in "\x0c\x00\ud800\uffff"
+        ),
+        ("text", "Anne", (CITY,), "1 spans, which plain text cannot hold"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused_with_the_document(
+    format: str, text: str, spans: tuple[Span, ...], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CorpusError, match=message):
+        write_corpus(corpus_of(text, *spans), tmp_path / "out", format=format)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_conll_refuses_spans_with_white_space_at_their_ends(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="110-01: the span 4-8 begins or ends with white space"):
-        write_corpus(corpus_of("Anne Lee", Span(4, 8, "CITY")), tmp_path / "out.conll", format="conll")
 
 
 def test_conll_cuts_tokens_where_spans_begin_and_end() -> None:
     corpus = corpus_of("71Total MDSmith", Span(3, 5, "CITY"), Span(10, 15, "DOCTOR"), Span(8, 10, "DOCTOR"))
     assert there_and_back(corpus, "conll") == corpus
-
-
-@pytest.mark.parametrize("character", ["\x0c", "\x00", "\ud800", "\uffff"])
-def test_xml_names_document_and_offset_of_what_it_cannot_hold(character: str, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"document 110-01: .* at 3; write the corpus as jsonl or brat"):
-        write_corpus(corpus_of("abc" + character), tmp_path / "out", format="i2b2")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_plain_text_refuses_to_lose_spans(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="1 spans, which plain text cannot hold"):
-        write_corpus(corpus_of("Anne", Span(0, 4, "CITY")), tmp_path / "out", format="text")
 
 
 @pytest.mark.parametrize("format", [f for f in ALL if FORMATS[f].single_file])

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import CorpusError, MissingResourceError, SettingsError
+from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.formats.recognise import recognise
 from phistack.features.formats.records import ColumnNames
@@ -125,19 +124,6 @@ def test_a_missing_column_is_reported_with_those_there_the_nearest_and_the_optio
 def test_one_column_cannot_be_two_things() -> None:
     with pytest.raises(SettingsError, match="--id-column, --text-column and --patient-column"):
         ColumnNames("text")
-
-
-def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_corpus(CORPUS, tmp_path / "a.parquet", format="parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "pyarrow.parquet")
-    for act in (
-        lambda: read_corpus(tmp_path / "a.parquet"),
-        lambda: write_corpus(CORPUS, tmp_path / "b.parquet", format="parquet"),
-    ):
-        with pytest.raises(MissingResourceError, match=r"pip install '\.\[parquet\]'"):
-            act()  # type: ignore[no-untyped-call]
-    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
 @given(st.text(max_size=40), st.integers(0, 3))

@@ -1,7 +1,6 @@
 """What doccano, Label Studio and INCEpTION export is read, and they get suggestions with their scores."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,10 @@ import pytest
 from phistack.ensemble.deidentification.kinds import kind_of
 from phistack.ensemble.engine.reading import Reading
 from phistack.ensemble.stacking.candidates import Decision
-from phistack.features import errors
 from phistack.features.documents import Corpus, Document, Span
-from phistack.features.errors import CorpusError, MissingResourceError
+from phistack.features.errors import CorpusError
 from phistack.features.formats import Reader, read_corpus, write_corpus
 from phistack.features.formats.corpora import write_documents
-from phistack.features.formats.format import NoteFile
 from phistack.features.formats.recognise import recognise
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import PlainView
@@ -208,30 +205,10 @@ BAD: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), BAD)
-def test_one_clear_sentence_without_the_text(name: str, content: object, message: str, tmp_path: Path) -> None:
-    with pytest.raises(CorpusError) as caught:
-        read_corpus(written(tmp_path / name, content))
-    assert message in str(caught.value) and SECRET not in str(caught.value) and "\n" not in str(caught.value)
-
-
 def test_other_tasks_are_read_beside_one_that_cannot_be(tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", [task(), {"id": 8}, task(DOCTOR)])
     found = [note for _, _, note in recognise(path).notes()]
     assert [isinstance(note, CorpusError) for note in found] == [False, True, False]
-
-
-def test_without_cassis_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "a.xmi", xmi(""))
-    monkeypatch.setattr(errors, "find_spec", lambda name: None)
-    uses: list[Callable[[], object]] = [
-        lambda: list(recognise(path).format.read(NoteFile(path))),
-        lambda: write_corpus(Corpus((Document("1", "x"),), LABELS), tmp_path / "out", format="inception"),
-    ]
-    for use in uses:
-        with pytest.raises(MissingResourceError, match=r"format inception needs cassis; .* '\.\[inception\]'"):
-            use()
-    assert not (tmp_path / "out").exists()
 
 
 def test_the_labels_of_the_german_engine_become_those_of_gemtex(tmp_path: Path) -> None:
