@@ -1,4 +1,4 @@
-"""Build an engine that ships, from its seed, and measure it on notes that nobody made for it.
+"""Build an engine that ships, from its seed, and measure it on notes that were not made for it.
 
     python -m benchmarks.engines english --out engine.zip
     python -m benchmarks.engines english --out ensemble/bundles/engines/english.zip
@@ -6,7 +6,7 @@
     python -m benchmarks.engines english --measure engine.zip --choosers     its stack beside its members and their mean
 
 `benchmarks/engines.toml` says what each learns from. The same corpora and seed give the same file, byte for byte, on
-machines with the same packages and processor. What is measured stands in the model card: identifiers that the policy
+machines with the same packages and processor. The model card has what is measured: identifiers that the policy
 safe-harbor touches or covers, whatever their labels, and what it changes besides.
 """
 

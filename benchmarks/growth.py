@@ -3,7 +3,7 @@
     python -m benchmarks.growth --model engine                          29 kB and 290 kB of each text; some minutes
     python -m benchmarks.growth --model engine --texts dates,letter     some of them
 
-Beside the times stands how much of the longer text is marked, as none of these is PHI from end to end but the names and
+Beside the times is the share of the longer text that is marked, as none of these is PHI from end to end but names and
 numbers. The last line is `worst ratio R`: how many times the time of so much more, at most 1.1 by the project's aim.
 """
 

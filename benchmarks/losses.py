@@ -6,7 +6,7 @@ The first table has the wrong decisions by kind, as `phistack errors` does; the 
 
 The second is of questions on which the members differ: which of two candidates is the gold one, where they have one
 label and overlap (*extent*) or one extent and two labels (*label*), and whether a candidate is one at all, where it
-overlaps no other (*lone*). How much is not known is told in bits, the logarithmic loss to base 2: before anything is
+overlaps no other (*lone*). What is not known is measured in bits, the logarithmic loss to base 2: before anything is
 known, from the stack's probabilities, and from these together with all features of the stacker, by a logistic
 regression and by gradient boosting, each fitted over ten folds of the patients. What a learner saves beyond the stack
 is a lower estimate of the mutual information between what the members say and what is right, given the stack; its

@@ -50,7 +50,7 @@ SENTENCES = (
     "Which antibiotic for {full} with a penicillin allergy?",
     "Regards,\n{full}",
 )
-"""The name stands in braces, in one of the forms in which a person is written; `last` is the family name alone."""
+"""The name is in braces, in one of the forms in which a person is written; `last` is the family name alone."""
 
 Annotate = Callable[[Iterable[Document]], Iterable[Document]]
 

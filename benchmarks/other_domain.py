@@ -47,7 +47,7 @@ _Scored = Sequence[Sequence[tuple[Voted, float]]]
 class OtherDomain:
     """Choosers on notes of another domain, whose labels are not looked at.
 
-    :param at: chooser -> what it reaches as it stands; -> its precision at each reach of `REACHES`.
+    :param at: chooser -> what it reaches unchanged; -> its precision at each reach of `REACHES`.
     """
 
     corpus: str

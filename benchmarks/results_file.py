@@ -2,7 +2,7 @@
 
     results = msgspec.json.decode(path.read_bytes(), type=BenchmarkResults)
     results.systems["stack"].f1, results.training.parts[0].wall
-    msgspec.to_builtins(results)         as it stands in the file
+    msgspec.to_builtins(results)         as it is in the file
 
 Figures are shares; intervals are of 95 %.
 """

@@ -71,7 +71,7 @@ class Discretion:
         return not self.hidden.isdisjoint(words_in(text))
 
     def keeps(self, text: str) -> bool:
-        """Whether all words of a text may be kept; zeros stand for any digits in normal forms, and say nothing."""
+        """Whether all words of a text may be kept; zeros, which replace all digits in normal forms, do not count."""
         return all(word in self.kept or not word.strip("0") for word in words_in(text))
 
     def shared(self, ids: Integers | Integers32, patients: Integers) -> NDArray[np.bool_]:

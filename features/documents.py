@@ -47,7 +47,7 @@ class Span:
         return self.start < other.end and other.start < self.end
 
     def moved(self, by: int) -> Span:
-        """The span so many characters further on."""
+        """The span, moved by this many characters."""
         return Span(self.start + by, self.end + by, self.label)
 
 
@@ -89,7 +89,7 @@ class Document:
         return self.fold_group or self.group
 
     def with_spans(self, spans: Iterable[Span]) -> Document:
-        """The same note with other PHI, which nobody has scored."""
+        """The same note with other PHI, without scores."""
         return replace(self, spans=tuple(spans), scores=None)
 
     def relabelled(self, table: Mapping[str, str]) -> Document:

@@ -88,7 +88,7 @@ def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool 
 
 
 def read_at_most(file: BinaryIO, longest: int) -> bytes:
-    """At most so many bytes of an open file; memory is allocated as they are read."""
+    """At most this many bytes of an open file; memory is allocated as they are read."""
     pieces: list[bytes] = []
     while longest > 0 and (piece := file.read(min(longest, _PIECE))):
         pieces.append(piece)

@@ -27,7 +27,7 @@ _LEAST, _MORE = {_SMALL: 28, _CAPITALS: 40, _CAPITALISED: 60}, {_SMALL: 0.0, _CA
 """The fewest letters of a passage, and its extra distance, as names are of all languages."""
 
 _FEW_KNOWN, _ENOUGH_WORDS, _LESS = 0.3, 8, 2.0
-"""If at most this share of at least so many words is known, the limit is lower by 2."""
+"""If at most this share of at least this many words is known, the limit is lower by 2."""
 
 _UNIT_END = re.compile(r"[.!?;][\"'”»)]*(?=\s)|[\n\r]|[:,(] ?(?=[\"“«„])")
 _SOFT_END = re.compile(r"[,:()\"“”«»]|\s(?=\S)")

@@ -30,7 +30,7 @@ from phistack.tbed.search import LearnerSettings, RuleSearch, Tagging
 
 _LOG = logging.getLogger("phistack")
 _PATIENCE = 50
-"""After so many rules without a new minimum of errors in held-out notes learning stops."""
+"""Learning stops after this many rules without a new minimum of errors in held-out notes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
     wrap             lines broken at a width, names and numbers included
     typing           letters swapped, left out or doubled, in a few words, names included
     recognition      O and 0, l and 1, rn and m and the like taken for each other
-    copied           an earlier part of the note stands in it once more
+    copied           an earlier part of the note is in it once more
 
 Every note is read from `NOISE` by its name; `none` leaves it as it is.
 """

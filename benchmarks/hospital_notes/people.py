@@ -62,7 +62,7 @@ class Person:
     nick: str = field(default="", repr=False)
 
     def written(self, form: str, domains: Sequence[str]) -> list[tuple[str, str]]:
-        """The name in a form, in pieces of text and part: `first`, `last` or empty for what stands between.
+        """The name in a form, in pieces of text and part: `first`, `last` or empty for what is between.
 
         :param form: a key of `FORMS`, or `user` or `email`, which are one piece.
         :param domains: of e-mail addresses.

@@ -44,10 +44,10 @@ from phistack.features.ranges import Range, Test, overlapping_groups, touching
 ATTACKERS = ("regex", "tbed", "crf")
 """The submodels of the attacker."""
 MANY = 2
-"""What so many of them mark, the attacker's model marks."""
+"""The attacker's model marks what at least this many of them mark."""
 FEWEST_PATIENTS = 4
 MOST_LEARNED = 1_000
-"""From so many notes of each half the attacker learns at most."""
+"""The attacker learns from at most this many notes of each half."""
 
 _COUNTS = ("notes", "patients", "surrogates", "marked", "tags")
 _READ_ON = (*KEYED, "generalise", "keep")

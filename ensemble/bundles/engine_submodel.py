@@ -95,7 +95,7 @@ class EngineSubmodel(Submodel):
         return load_bundle(self._files or self.path).with_options(other_languages=READ)
 
     def check(self, features: FeatureSettings | None = None) -> None:
-        """Check that there is such an engine, that it reads the language, and that a bundle can hold it.
+        """Check that the engine exists, reads the language, and fits into a bundle.
 
         :raises BundleError: if there is no such engine.
         """

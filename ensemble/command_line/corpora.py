@@ -203,8 +203,8 @@ def fill(
     refuse_taken(*(path for path in (out, unfilled) if path and str(path) != "-"))
     chosen = Style.of(style) if style else None
     source = corpora.read(input_path(notes), language=language)
-    told = corpora.read(like, language=language) if like else None
-    made = fill(source, chosen, language=language, like=told, sure=sure, copies=copies, seed=seed)
+    annotated = corpora.read(like, language=language) if like else None
+    made = fill(source, chosen, language=language, like=annotated, sure=sure, copies=copies, seed=seed)
     format = to or format_by_ending(out) or corpora.reading.reader.format_of(input_path(notes))
     if format == "text":
         format = "jsonl" if str(out) == "-" else "brat"

@@ -31,7 +31,7 @@ from phistack.submodels.base import Submodel
 Step = Callable[[Batch], None]
 
 LONGEST_PIECE = 100_000
-"""Longer notes are read in pieces of at most so many characters."""
+"""Longer notes are read in pieces of at most this many characters."""
 
 CANNOT_BE_READ = f"{UNREAD}THAT CANNOT BE READ"
 """The label of what is not text."""

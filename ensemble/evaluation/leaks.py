@@ -90,7 +90,7 @@ def leak(pairs: Sequence[DocumentPair], false_negatives: int, sentence_counts: M
 
 
 def coverage(pairs: Sequence[DocumentPair], leaking: int) -> Coverage:
-    """Character recall, and the documents that are not clean, of which so many have a missed PHI."""
+    """Character recall, and how many documents are not clean, and how many of them have a missed PHI."""
 
     def characters_of(note: AnnotatedText) -> set[int]:
         return {offset for phi in note.phi for offset in range(phi.start, phi.end)}

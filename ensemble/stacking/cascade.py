@@ -117,7 +117,7 @@ class _FirstLook:
         """The candidates of all submodels, by the second judgement where they touch a wanted line, else by the first.
 
         :param theirs: the candidates of the costly submodels in the wanted lines.
-        :param judge: gives the probabilities of pooled candidates; also told which of them matter.
+        :param judge: gives the probabilities of pooled candidates; also given which of them matter.
         """
         pools = pools_of(self.tables, {**self.proposals, **theirs}, names)
         again = [

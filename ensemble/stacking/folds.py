@@ -98,7 +98,7 @@ def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0
 
 
 def check_phi(has_phi: Sequence[bool], folds: Sequence[Sequence[int]]) -> None:
-    """Check that there is PHI to learn from, whichever fold is held out.
+    """Check that PHI is left to learn from, whichever fold is held out.
 
     :param has_phi: for each note whether any of its tokens is PHI.
     :param folds: of `training_folds`; without folds, any PHI is enough.

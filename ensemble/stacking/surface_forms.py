@@ -24,7 +24,7 @@ _KINDS = {"a": "letters", "0": "digits", " ": "blanks", ".": "others"}
 """Character -> the kind of characters that it represents."""
 
 _WEIGHT = 4
-"""With so many candidates, a label's own rate has the same weight as the rate of all labels."""
+"""With this many candidates, a label's own rate has the same weight as the rate of all labels."""
 
 
 _KIND_OF = ByCharacter(lambda c: "a" if c.isalpha() else "0" if c.isdigit() else " " if c.isspace() else ".")

@@ -148,7 +148,7 @@ def style(is_informal: bool, rng: random.Random) -> Style:
 
 
 def with_noise(text: str, spans: Sequence[Span], rng: random.Random, registers: str) -> Marked:
-    """The note after what is done to one of so many."""
+    """The note with a random kind of noise, or with none."""
     shares, kinds = zip(*_NOISE[registers], strict=True)
     return noisy(text, spans, rng.choices(kinds, shares)[0], rng)
 

@@ -124,7 +124,7 @@ def fill(
     style = style or _recognised(corpus, language)
     notes = _placeholders_of(corpus, style, language)
     if style.by_context or any(len(placed.write) > 1 for _, found in notes for placed in found):
-        notes = _told_by_context(notes, language, like, sure, seed)
+        notes = _labelled_by_context(notes, language, like, sure, seed)
     sexes = dict(_sexes(corpus.documents, language))
     seeds = [seed, *(random.Random(f"{seed}/copy/{copy}").getrandbits(32) for copy in range(1, copies))]
     fillers = [Filler(notes, language, of_copy, sexes) for of_copy in seeds]
@@ -208,7 +208,7 @@ def scrubbed(note: Document, spans: Iterable[Span], write: Callable[[Span], str]
     return replace(note, text=text, spans=moved)
 
 
-def _told_by_context(notes: Notes, language: str, like: Corpus | None, sure: float, seed: int) -> Notes:
+def _labelled_by_context(notes: Notes, language: str, like: Corpus | None, sure: float, seed: int) -> Notes:
     """The placeholders with the label that a CRF gives them by the words around; without one where it is unsure."""
     learned = like or synthesize(_NOTES, seed=seed, language=language, registers="all")
     learned = replace(learned, documents=tuple(scrubbed(n, n.spans, lambda _: _WORD) for n in learned.documents))
@@ -216,7 +216,7 @@ def _told_by_context(notes: Notes, language: str, like: Corpus | None, sure: flo
     unseen = [scrubbed(note, of_note, lambda _: _WORD) for (note, _), of_note in zip(notes, places, strict=True)]
     settings = EngineSettings(features=FeatureSettings(language=language), seed=seed).only(("crf",))
     proposed = propose(learned, settings, unseen=unseen, out_of_fold=False)
-    told = []
+    labelled = []
     rows = zip(notes, unseen, proposed.unseen, proposed.on_unseen["crf"], strict=True)
     for (note, found), words, read, candidates in rows:
         scores: defaultdict[tuple[int, int], dict[str, float]] = defaultdict(dict)
@@ -225,8 +225,8 @@ def _told_by_context(notes: Notes, language: str, like: Corpus | None, sure: flo
             scores[span.start, span.end][span.label] = candidate.score
         pairs = zip(found, words.spans, strict=True)
         decided = [_decided(placed, scores[span.start, span.end], language, sure) for placed, span in pairs]
-        told.append((note, decided))
-    return told
+        labelled.append((note, decided))
+    return labelled
 
 
 def _decided(placed: Placed, scores: Mapping[str, float], language: str, sure: float) -> Placed:

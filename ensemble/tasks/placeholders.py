@@ -46,8 +46,8 @@ class Placed:
 
     :param kind: what it says was there; empty if it says nothing.
     :param which: which one it says it was.
-    :param write: what takes its place, as a template or a label; several of which the words around decide; none if
-        nobody knows.
+    :param write: what takes its place, as a template or a label; of several, the context decides; none if it
+        is not known.
     :param on: year, month and day, of those that it gives.
     """
 
@@ -116,7 +116,7 @@ class Style:
         return "kind" not in self.pattern.groupindex
 
     def find(self, text: str, language: str) -> list[Placed]:
-        """The placeholders of a text, those that nobody knows too; labels of no set are none where kinds are labels."""
+        """The placeholders of a text, unknown ones too; if kinds are labels, only labels of a set are placeholders."""
         found = []
         for _, match in self.pattern.find_all([text]):
             group = match.groupdict()

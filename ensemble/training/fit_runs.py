@@ -216,7 +216,7 @@ class Fit:
         return self.seconds or None
 
     def share(self, seconds: float, now: float) -> float:
-        """The share that is done if the whole takes so many seconds."""
+        """The share that is done if the whole takes this many seconds."""
         if self.seconds is not None or self.begun is None:
             return float(self.seconds is not None)
         share = self.reported

@@ -36,7 +36,7 @@ from phistack.submodels.blstm.character_training import LanguageModelPlan, perpl
 
 _NOTES_AT_ONCE = 256
 _HELD_OUT = 20
-"""One of so many notes is held out, for the perplexity of the language models."""
+"""One note in this many is held out, for the perplexity of the language models."""
 _BROWN_SMOOTHING = 1e-3
 """Added to the count of each bigram, so that every count has a logarithm."""
 

@@ -317,7 +317,7 @@ def _checked(size: int) -> int:
 
 
 def _is_text(begin: bytes, size: int) -> bool:
-    """Whether a line of a word and so many numbers follows the header."""
+    """Whether a line of a word and this many numbers follows the header."""
     parts = begin.partition(b"\n")[0].rsplit(None, size)
     try:
         return len(list(map(float, parts[-size:]))) == size and len(parts) > size

@@ -40,7 +40,7 @@ _CODE, _NUMBER = re.compile(r"[\w.:+/<>=-]{1,20}"), re.compile(r"[<>=]{0,2}[+-]?
 """What is kept looks like this; a longer number may be that of somebody, or a date."""
 _ESCAPE = re.compile(r"\\(?:X((?:[0-9A-Fa-f]{2})+)|([FSTRE])|(\.[A-Za-z]+[+-]?\d*)|[HN])\\")
 _LINE, _REPEATED = "\u2028", "\u2029"
-"""What stands for `\\.br\\` and for a repetition sign in a note."""
+"""What `\\.br\\` and a repetition sign become in a note."""
 
 
 class _Types(NamedTuple):

@@ -16,7 +16,7 @@ from pypdfium2.raw import FLAT_NORMALDISPLAY, FORMTYPE_XFA_FULL, FPDF_PAGEOBJ_IM
 
 _PASSWORD = 4
 _STAMP = 100
-"""A shorter text on a picture of a page may be a stamp or a signature, beside what nobody has read."""
+"""A shorter text on a picture of a page may be a stamp or a signature on a scan."""
 _MOST_MEMORY = 2**30
 # PDFium ends lines as Windows does, and has U+FFFE and U+0002 for a hyphen at the end of a line.
 _LINE_END, _HYPHEN = re.compile(r"\r\n?"), re.compile("[\ufffe\x02]")

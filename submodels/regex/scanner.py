@@ -58,7 +58,7 @@ Opening = tuple[int, ...]
 """Sets of characters: before the match, and at its first places, at most `DEPTH` of these."""
 
 _Then = Callable[[int], set[Opening]]
-"""How what follows can begin, in at most so many characters."""
+"""Gives the openings of what follows, up to a number of characters."""
 
 
 @cache

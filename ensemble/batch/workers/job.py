@@ -106,7 +106,7 @@ def _objection(settings: NoteSettings, path: Path, language: str, roster: Roster
 
 
 def took_longer(seconds: float) -> str:
-    """The reason of a note that was not done within so many seconds."""
+    """Why a note is held back that took longer than this many seconds."""
     return f"{_SLOW}{seconds:g} second{'s' * (seconds != 1)}"
 
 
@@ -142,7 +142,7 @@ class Job:
         return tuple(dict.fromkeys([self.bundle, *self.by_language.values()]))
 
     def bundle_for(self, note: Row) -> Bundle:
-        """The bundle that reads a note: that of its language, if it shows one that there is a bundle for."""
+        """The bundle that reads a note: that of its language, if its language is clear and has a bundle."""
         if not self.by_language:
             return self.bundle
         text = "\n".join(part.text for part in note.parts if not part.label)

@@ -136,7 +136,7 @@ class _Worker:
     safe: SafeText
 
     def attempt(self, notes: Sequence[_Note], action: Callable[[], object], units: int = 0) -> bool:
-        """Do it within the time of the notes, or of so many units; if that fails, each note has a problem at least.
+        """Do it within the time limit of the notes, or of this many units; if that fails, each note has a problem.
 
         :returns: whether it was done.
         """

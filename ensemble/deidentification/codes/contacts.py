@@ -74,7 +74,7 @@ def _letters(run: str, known: dict[str, str], context: Context) -> str | None:
 
 
 def _split(run: str, known: Collection[str], initials: int) -> list[str]:
-    """The run as known names, the longest first, and up to so many initials; empty where it is not made of them."""
+    """The run as known names, the longest first, and at most `initials` initials; empty if it has anything else."""
     names = sorted((name for name in known if len(name) > 1 and run.startswith(name)), key=len, reverse=True)
     for name in names:
         rest = run[len(name) :]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from phistack.ensemble.deidentification.context import Context
 
 OLDEST_AGE = 89
-"""The greatest age in years that Safe Harbor lets stand."""
+"""The greatest age in years that Safe Harbor allows."""
 
 GREATEST_AGE = 125
 

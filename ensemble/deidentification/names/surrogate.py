@@ -139,7 +139,7 @@ def _is_free(name: str, parts: Iterable[str], context: Context) -> bool:
 
 @cache
 def _pool(gender: str, language: str, letter: str, most: int) -> Sequence[str]:
-    """The names of a gender, or the last names, that begin with a letter; so many of the most frequent, or all."""
+    """The first names of a gender, or the last names, that begin with a letter: the most frequent, or all."""
     tables = name_tables(language)
     pools = {
         "female": tuple(name for name in tables.female if tables.gender(fold(name)) == "female"),

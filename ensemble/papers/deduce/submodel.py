@@ -131,7 +131,7 @@ class DeduceSubmodel(RuleSubmodel):
         return parse_patterns(packaged_text("phistack.ensemble.papers.deduce", "patterns.toml"), shipped=True)
 
     def types(self) -> tuple[str, ...]:
-        """The types of NUT that there are rules for."""
+        """The types of NUT that have rules."""
         of_lists = (name.partition(".")[2] for name in self.lists_.entries if "." in name)
         return tuple(sorted({NAME, ADDRESS, *of_lists, *(pattern.labels[ANY_SET] for pattern in self.patterns_)}))
 
