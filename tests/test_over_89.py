@@ -6,78 +6,65 @@ from datetime import date
 import pytest
 
 from phistack.ensemble.deidentification import Deidentifier, PatientMemory, Policy, verify
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
 from phistack.features.labels import LabelSet
+from tests.annotated import annotated
 
 THIS_YEAR = date.today().year
 
 
-def note(text: str, **marked: str) -> Document:
-    """A note; each label is given with the first mention that it marks, or several apart by bars."""
-    spans = [
-        Span(text.index(mention), text.index(mention) + len(mention), label)
-        for label, mentions in marked.items()
-        for mention in mentions.split("|")
-    ]
-    return Document("note", text, tuple(spans))
-
-
-def safe(document: Document, *others: Document, year: int = 0, heading: str = "", language: str = "en") -> str:
-    """The note as Safe Harbor lets it out, beside other notes of the patient."""
+def safe(text: str, *others: str, year: int = 0, heading: str = "", language: str = "en") -> str:
+    """The note as Safe Harbor lets it out, beside other notes of the patient; all with `[mention|LABEL]`."""
+    document, *rest = (annotated(note, str(number)) for number, note in enumerate((text, *others)))
     policy, memory = Policy.named("safe-harbor"), PatientMemory()
     policy = replace(policy, options=replace(policy.options, present_year=year))
     deidentifier = Deidentifier(policy, LabelSet.named("i2b2-2014"), language)
-    for known in (document, *others):
+    for known in (document, *rest):
         deidentifier.remember(memory, known, known.spans)
     result = deidentifier.apply(document, document.spans, memory, heading=heading)
     verify(document, result, document.spans)
     return result.text
 
 
-def other(text: str, **marked: str) -> Document:
-    return replace(note(text, **marked), id="other")
-
-
 def test_the_present_year_is_that_of_today_unless_it_is_given() -> None:
     born = f"{THIS_YEAR - 95}"
-    assert safe(note(f"DOB {born}, well", DATE=born)) == "DOB [DATE], well"
-    assert safe(note(f"DOB {born}, well", DATE=born), year=THIS_YEAR - 10) == f"DOB {born}, well"
+    assert safe(f"DOB [{born}|DATE], well") == "DOB [DATE], well"
+    assert safe(f"DOB [{born}|DATE], well", year=THIS_YEAR - 10) == f"DOB {born}, well"
 
 
 def test_a_year_of_birth_goes_where_the_note_states_an_age_over_89() -> None:
-    text = "Seen 3/4/2022 (DOB 1925), a 97-year-old"
-    expected = "Seen 2022 (DOB [DATE]), a 90+-year-old"
-    assert safe(note(text, DATE="3/4/2022|1925", AGE="97-year-old"), year=2010) == expected
+    text = "Seen [3/4/2022|DATE] (DOB [1925|DATE]), a [97-year-old|AGE]"
+    assert safe(text, year=2010) == "Seen 2022 (DOB [DATE]), a 90+-year-old"
 
 
 @pytest.mark.parametrize("stated", ["He is ninety-seven years old.", "97f bib ems", "100m bib ems", "age 9 5"])
 def test_an_age_that_nothing_marked_takes_the_years_of_birth_of_all_notes_away(stated: str) -> None:
-    assert safe(note("DOB 1990.", DATE="1990"), other(stated)) == "DOB [DATE]."
+    assert safe("DOB [1990|DATE].", stated) == "DOB [DATE]."
 
 
 @pytest.mark.parametrize("seen", ["4 March 2022", "3/4/22", "Mar 4, '22"])
 def test_the_latest_date_of_any_note_counts_also_with_a_year_of_two_digits(seen: str) -> None:
-    born = note("DOB 1930", DATE="1930")
+    born = "DOB [1930|DATE]"
     assert safe(born, year=2018) == "DOB 1930"
-    assert safe(born, other(f"Seen {seen}", DATE=seen), year=2018) == "DOB [DATE]"
+    assert safe(born, f"Seen [{seen}|DATE]", year=2018) == "DOB [DATE]"
 
 
 def test_an_age_that_later_notes_bring_over_89_goes_whole() -> None:
-    then = note("Seen 3/4/10, is 80 yo", DATE="3/4/10", AGE="80")
-    assert safe(then, other("seen 3/4/22", DATE="3/4/22"), year=2022) == "Seen '10, is [AGE] yo"
-    assert safe(then, other("born 3/4/22", DATE="3/4/22"), year=2022) == "Seen '10, is 80 yo", "no date of a visit"
+    then = "Seen [3/4/10|DATE], is [80|AGE] yo"
+    assert safe(then, "seen [3/4/22|DATE]", year=2022) == "Seen '10, is [AGE] yo"
+    assert safe(then, "born [3/4/22|DATE]", year=2022) == "Seen '10, is 80 yo", "no date of a visit"
 
 
 def test_a_date_before_a_birth_date_is_not_taken_for_one() -> None:
-    text = "Seen 3/4/2022 (DOB 1925), 1926 (born)"
-    assert safe(note(text, DATE="3/4/2022|1925|1926")) == "Seen 2022 (DOB [DATE]), [DATE] (born)"
+    text = "Seen [3/4/2022|DATE] (DOB [1925|DATE]), [1926|DATE] (born)"
+    assert safe(text) == "Seen 2022 (DOB [DATE]), [DATE] (born)"
 
 
 @pytest.mark.parametrize("column", ["birth_year", "yob", "DOB", "date of birth", "dateofbirth"])
 def test_the_name_of_a_column_says_that_its_years_are_of_birth(column: str) -> None:
     year = f"{THIS_YEAR - 80}"
-    assert safe(note(year, DATE=year), other("97f"), heading=column) == "[DATE]"
-    assert safe(note(year, DATE=year), other("97f"), heading="admitted") == year
+    assert safe(f"[{year}|DATE]", "97f", heading=column) == "[DATE]"
+    assert safe(f"[{year}|DATE]", "97f", heading="admitted") == year
 
 
 @pytest.mark.parametrize(
@@ -115,7 +102,7 @@ def test_the_name_of_a_column_says_that_its_years_are_of_birth(column: str) -> N
     ],
 )
 def test_ages_and_birth_dates_that_nothing_marked(text: str, expected: str) -> None:
-    assert safe(note(text)) == expected
+    assert safe(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -131,7 +118,7 @@ def test_ages_and_birth_dates_that_nothing_marked(text: str, expected: str) -> N
     ],
 )
 def test_marked_ages(mention: str, expected: str) -> None:
-    assert safe(note(f"({mention})", AGE=mention)) == f"({expected})"
+    assert safe(f"([{mention}|AGE])") == f"({expected})"
 
 
 @pytest.mark.parametrize(
@@ -148,10 +135,10 @@ def test_marked_ages(mention: str, expected: str) -> None:
     ],
 )
 def test_other_figures_stay(text: str) -> None:
-    assert safe(note(text)) == text
+    assert safe(text) == text
 
 
 def test_other_policies_change_no_age_that_nothing_marked() -> None:
-    document = note("97f, ninety-seven years old, DOB 1925")
+    document = Document("1", "97f, ninety-seven years old, DOB 1925")
     result = Deidentifier(Policy.named("tag"), LabelSet.named("i2b2-2014"), "en").apply(document, ())
     assert result.text == document.text

@@ -12,25 +12,25 @@ from phistack.ensemble.deidentification.policy import RESTRICTED_ZIP3, PolicyOpt
 from phistack.features.documents import Document, Span
 from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
+from tests.annotated import annotated
 
 KEY = b"a key of the tests, not a secret"
 I2B2 = LabelSet.named("i2b2-2014")
 
 
 def apply(
-    policy: Policy,
-    text: str,
-    marked: list[tuple[str, str]],
+    policy: str | Policy,
+    note: str | Document,
     *,
     key: bytes | None = None,
     language: str = "en",
-    label_set: LabelSet = I2B2,
+    labels: LabelSet = I2B2,
 ) -> str:
-    """`marked` is a list of (mention, label); each is the first occurrence in the text."""
-    spans = [Span(text.index(mention), text.index(mention) + len(mention), label) for mention, label in marked]
-    document = Document("1", text, tuple(spans))
-    result = Deidentifier(policy, label_set, language, key).apply(document, spans)
-    verify(document, result, spans)
+    """What a policy makes of a note, which may be given as `[mention|LABEL]` and what is around."""
+    chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
+    document = note if isinstance(note, Document) else annotated(note)
+    result = Deidentifier(chosen, labels, language, key).apply(document, document.spans)
+    verify(document, result, document.spans)
     return result.text
 
 
@@ -75,16 +75,16 @@ def test_the_other_policies_work_with_every_label_set(name: str, label_set: str)
     ],
 )
 def test_each_simple_strategy(strategy: str, expected: str) -> None:
-    text = "Zoë Ann Ngũĩ."
     policy = Policy.named("tag").with_overrides({"PATIENT": strategy})
     if strategy == "mask":
         expected = "Zoë " + "*" * len("Ann Ngũĩ") + "."
-    assert apply(policy, text, [("Ann Ngũĩ", "PATIENT")]) == expected
+    assert apply(policy, "Zoë [Ann Ngũĩ|PATIENT].") == expected
 
 
 @given(st.text(min_size=1, max_size=12))
 def test_a_mask_leaves_no_character_of_any_alphabet(mention: str) -> None:
-    assert apply(Policy.named("mask"), f"<{mention}>", [(mention, "PATIENT")]).strip("<>*") == ""
+    note = Document("1", f"<{mention}>", (Span(1, 1 + len(mention), "PATIENT"),))
+    assert apply("mask", note).strip("<>*") == ""
 
 
 def test_a_label_beats_its_kind_and_an_override_beats_both() -> None:
@@ -99,7 +99,7 @@ def test_an_unknown_label_is_tagged_and_never_left_by_every_shipped_policy_but_t
     for name in Policy.names():
         if (name in LabelSet.names() and name != "i2b2-2014") or name == "trienes2020":  # which needs a corpus
             continue
-        text = apply(Policy.named(name), "It is Xylo.", [("Xylo", "NEWTYPE")], key=KEY)
+        text = apply(name, "It is [Xylo|NEWTYPE].", key=KEY)
         assert "Xylo" not in text
         assert text == "It is [NEWTYPE]." or name in ("mask", "remove", "number", "substitute")
 
@@ -160,7 +160,7 @@ def test_surrogates_without_a_usable_key_are_refused_with_how_to_make_one(key: b
 def test_surrogates_in_a_language_without_them_are_refused() -> None:
     with pytest.raises(SettingsError, match="in the language fi"):
         Deidentifier(Policy.named("surrogate"), I2B2, "fi", KEY)
-    assert apply(Policy.named("tag"), "Aino", [("Aino", "PATIENT")], language="fi") == "[PATIENT]"
+    assert apply("tag", "[Aino|PATIENT]", language="fi") == "[PATIENT]"
 
 
 @pytest.mark.parametrize(
@@ -189,68 +189,41 @@ def test_surrogates_in_a_language_without_them_are_refused() -> None:
     ],
 )
 def test_safe_harbor(mention: str, label: str, expected: str) -> None:
-    assert apply(Policy.named("safe-harbor"), f"({mention})", [(mention, label)]) == f"({expected})"
+    assert apply("safe-harbor", f"([{mention}|{label}])") == f"({expected})"
 
 
 def test_safe_harbor_hides_a_year_that_shows_an_age_of_ninety() -> None:
-    text = "Born in 1925, seen in 2019, first in 1999."
-    marked = [("1925", "DATE"), ("2019", "DATE"), ("1999", "DATE")]
-    assert apply(Policy.named("safe-harbor"), text, marked) == "Born in [DATE], seen in 2019, first in 1999."
+    text = "Born in [1925|DATE], seen in [2019|DATE], first in [1999|DATE]."
+    assert apply("safe-harbor", text) == "Born in [DATE], seen in 2019, first in 1999."
 
 
 @given(st.from_regex(r"[0-9]{5}(-[0-9]{4})?", fullmatch=True))
 def test_the_zip_rule(code: str) -> None:
     expected = "000" if code[:3] in RESTRICTED_ZIP3 else code[:3]
-    assert apply(Policy.named("safe-harbor"), f"({code})", [(code, "ZIP")]) == f"({expected})"
+    assert apply("safe-harbor", f"([{code}|ZIP])") == f"({expected})"
 
 
 def test_a_limited_data_set_keeps_dates_towns_states_and_postcodes() -> None:
-    text = "Ann Lee, 94, of 3 Elm St, Boston, MA 02114, seen 5/12/2081, tel 555-0100"
-    marked = [
-        ("Ann Lee", "PATIENT"),
-        ("94", "AGE"),
-        ("3 Elm St", "STREET"),
-        ("Boston", "CITY"),
-        ("MA", "STATE"),
-        ("02114", "ZIP"),
-        ("5/12/2081", "DATE"),
-        ("555-0100", "PHONE"),
-    ]
+    text = "[Ann Lee|PATIENT], [94|AGE], of [3 Elm St|STREET], [Boston|CITY], [MA|STATE] [02114|ZIP], "
+    text += "seen [5/12/2081|DATE], tel [555-0100|PHONE]"
     expected = "[PATIENT], 94, of [STREET], Boston, MA 02114, seen 5/12/2081, tel [PHONE]"
-    assert apply(Policy.named("limited-data-set"), text, marked) == expected
+    assert apply("limited-data-set", text) == expected
 
 
 def test_the_kinds_of_another_label_set_are_treated_alike() -> None:
-    text = "Visto el 12 de marzo de 2019, 94 años"
-    marked = [("12 de marzo de 2019", "FECHAS"), ("94 años", "EDAD_SUJETO_ASISTENCIA")]
-    meddocan = LabelSet.named("meddocan")
-    found = apply(Policy.named("safe-harbor"), text, marked, language="es", label_set=meddocan)
+    text = "Visto el [12 de marzo de 2019|FECHAS], [94 años|EDAD_SUJETO_ASISTENCIA]"
+    found = apply("safe-harbor", text, language="es", labels=LabelSet.named("meddocan"))
     assert found == "Visto el 2019, 90+ años"
 
 
 @pytest.mark.parametrize(
-    ("mention", "left"),
+    ("mention", "is_kept"),
     [
-        *(
-            ("madre", "madre"),
-            ("Abuela materna", "Abuela materna"),
-            ("ESPOSO", "ESPOSO"),
-            ("dos hermanos", "dos hermanos"),
-        ),
-        *(
-            ("nieto", "nieto"),
-            ("Nieto", None),
-            ("Segundo", None),
-            ("hermano segundo", "hermano segundo"),
-            ("hija Loli", None),
-            ("madre, 19 años", None),
-            ("Carmen", None),
-        ),
+        *((word, True) for word in ("madre", "Abuela materna", "ESPOSO", "dos hermanos", "nieto", "hermano segundo")),
+        *((word, False) for word in ("Nieto", "Segundo", "hija Loli", "madre, 19 años", "Carmen")),
     ],
 )
-def test_safe_harbor_lets_words_for_relatives_stand_and_no_names(mention: str, left: str | None) -> None:
-    policy, labels = Policy.named("safe-harbor"), LabelSet.named("meddocan")
-    text = f"Acude su {mention}."
-    span = Span(9, 9 + len(mention), "FAMILIARES_SUJETO_ASISTENCIA")
-    cleaned = Deidentifier(policy, labels, "es").apply(Document("1", text), (span,)).text
-    assert cleaned == (text if left else "Acude su [FAMILIARES_SUJETO_ASISTENCIA].")
+def test_safe_harbor_keeps_words_for_relatives_and_no_names(mention: str, is_kept: bool) -> None:
+    note = annotated(f"Acude su [{mention}|FAMILIARES_SUJETO_ASISTENCIA].")
+    cleaned = apply("safe-harbor", note, language="es", labels=LabelSet.named("meddocan"))
+    assert cleaned == (note.text if is_kept else "Acude su [FAMILIARES_SUJETO_ASISTENCIA].")

@@ -23,6 +23,7 @@ from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.letters import fold, normalised, parts
+from tests.annotated import annotated
 
 KEY = b"a key of the tests, not a secret"
 SWEDISH = LabelSet.named("stockholm-epr-phi")
@@ -36,16 +37,6 @@ MENTIONS = {
     "AGE": ["93", "47"],
     "PROFESSION": ["carpenter", "thinker"],
 }
-
-
-def marked(text: str, spans: Sequence[tuple[str, str]], id: str = "1", group: str = "p") -> Document:
-    """A note in which each mention, at its first place after the one before, is PHI."""
-    found, at = [], 0
-    for mention, label in spans:
-        at = text.index(mention, at)
-        found.append(Span(at, at + len(mention), label))
-        at += len(mention)
-    return Document(id, text, tuple(found), group)
 
 
 def texts(corpus: Corpus) -> list[list[str]]:
@@ -105,7 +96,7 @@ def test_overlapping_spans_get_one_surrogate_that_each_of_them_covers() -> None:
 
 def test_no_surrogate_is_another_identifier_of_the_patient() -> None:
     names = "Anna Eva Maria Karin Kristina Lena Sara Kerstin Emma Ingrid Marie Birgitta".split()
-    note = marked(" ".join(names), [(name, "First_Name") for name in names])
+    note = annotated(" ".join(f"[{name}|First_Name]" for name in names))
     policy = replace(Policy.named("dalianis2019"), options=PolicyOptions(common_names=40))
     for number in range(20):
         made = pseudonymise(Corpus((note,), SWEDISH), policy, b"%032d" % number)
@@ -137,7 +128,7 @@ def test_new_ids_tell_nothing_of_the_old_and_keep_patients_together() -> None:
 
 
 def swedish(spans: Sequence[tuple[str, str]], key: int = 0) -> Pseudonymised:
-    note = marked(" på ".join(mention for mention, _ in spans), spans)
+    note = annotated(" på ".join(f"[{mention}|{label}]" for mention, label in spans))
     return pseudonymise(Corpus((note,), SWEDISH), Policy.named("dalianis2019"), b"%032d" % key)
 
 
@@ -195,7 +186,7 @@ def test_dalianis_has_twenty_care_units_and_exchanges_area_codes() -> None:
 
 
 def test_dalianis_removes_personal_numbers_with_their_spans() -> None:
-    note = marked("Ann, 19640823-3234, kom.", [("Ann", "PERSON"), ("19640823-3234", "ID")])
+    note = annotated("[Ann|PERSON], [19640823-3234|ID], kom.")
     labels = LabelSet("own", {"PERSON": "NAME", "ID": "ID"}, language="sv")
     made = pseudonymise(Corpus((note,), labels), Policy.named("dalianis2019"), KEY)
     assert made.removed == 1 and made.corpus.documents[0].text.endswith(", , kom.")
@@ -207,7 +198,7 @@ def dutch(*notes_: Document) -> Pseudonymised:
 
 
 def test_trienes_shifts_all_dates_of_a_patient_into_the_future_by_one_amount() -> None:
-    made = dutch(marked("26-04-2017 en 12 nov. 2018", [("26-04-2017", "Date"), ("12 nov. 2018", "Date")]))
+    made = dutch(annotated("[26-04-2017|Date] en [12 nov. 2018|Date]"))
     first, second = texts(made.corpus)[0]
     moved = date(*map(int, reversed(first.split("-"))))
     assert moved > date(2017, 4, 26) and re.fullmatch(r"\d\d? [a-z]{3}\. 20\d\d", second)
@@ -216,25 +207,21 @@ def test_trienes_shifts_all_dates_of_a_patient_into_the_future_by_one_amount() -
 
 def test_trienes_shuffles_institutions_within_the_corpus() -> None:
     homes = ["Duinendaal", "Huize Anna", "De Linde", "'t Hof"]
-    made = dutch(
-        *(marked(f"Woont in {home}.", [(home, "Care_Institute")], str(i), str(i)) for i, home in enumerate(homes))
-    )
+    made = dutch(*(annotated(f"Woont in [{home}|Care_Institute].", str(i), str(i)) for i, home in enumerate(homes)))
     new = [note[0] for note in texts(made.corpus)]
     assert sorted(new) == sorted(homes) and all(old != other for old, other in zip(homes, new, strict=True))
 
 
 def test_trienes_caps_ages_and_exchanges_characters_within_their_class() -> None:
-    spans = [("92", "Age"), ("64 jaar", "Age"), ("06-7802651", "Phone_fax")]
-    spans += [("j.jansen@zorg.nl", "Email"), ("A64-088", "ID")]
-    note = marked("; ".join(mention for mention, _ in spans), spans)
+    note = annotated("[92|Age]; [64 jaar|Age]; [06-7802651|Phone_fax]; [j.jansen@zorg.nl|Email]; [A64-088|ID]")
     oldest, age, phone, mail, code = texts(dutch(note).corpus)[0]
     assert (oldest, age) == ("89", "64 jaar")
     assert re.fullmatch(r"\d\d-\d{7}", phone) and re.fullmatch(r"[a-z]\.[a-z]{6}@[a-z]{4}\.[a-z]{2}", mail)
-    assert re.fullmatch(r"[A-Z]\d\d-\d{3}", code) and not {phone, mail, code} & {mention for mention, _ in spans}
+    assert re.fullmatch(r"[A-Z]\d\d-\d{3}", code) and not any(new in note.text for new in (phone, mail, code))
 
 
 def test_trienes_leaves_professions_and_others_to_a_person() -> None:
-    made = dutch(marked("werkt achter de kassa", [("achter de kassa", "Profession")]))
+    made = dutch(annotated("werkt [achter de kassa|Profession]"))
     assert made.corpus.documents[0].text == "werkt [Profession]" and [id for id, _ in made.tags] == ["1"]
 
 

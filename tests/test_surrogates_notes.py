@@ -25,27 +25,20 @@ from phistack.features.documents import Document, Span
 from phistack.features.errors import CorpusError, SettingsError, VerificationError
 from phistack.features.labels import LabelSet
 from phistack.features.letters import normalised
+from tests.annotated import annotated
 
 KEY = b"a key of the tests, not a secret"
 LABELS = LabelSet.named("i2b2-2014")
 NOTE = (
-    "\ufeffJohn Smith (MRN 4711-08-15), 47, of 123 N. Main St, Boston, MA 02114, was seen at Mercy General Hospital\r\n"
-    "on 5/12/2019 by Dr. García; next visit 26 May 2019. Mr. Smith works as a carpenter 🩺. Mail: "
-    "john.smith@mercy.org, phone (617) 555-0123.\n"
-)
-MARKED = (
-    *(("John Smith", "PATIENT"), ("4711-08-15", "MEDICALRECORD"), ("47", "AGE"), ("123 N. Main St", "STREET")),
-    *(("Boston", "CITY"), ("MA", "STATE"), ("02114", "ZIP"), ("Mercy General Hospital", "HOSPITAL")),
-    *(("5/12/2019", "DATE"), ("García", "DOCTOR"), ("26 May 2019", "DATE"), ("Smith works", "PATIENT")),
-    *(("carpenter", "PROFESSION"), ("john.smith@mercy.org", "EMAIL"), ("(617) 555-0123", "PHONE")),
+    "\ufeff[John Smith|PATIENT] (MRN [4711-08-15|MEDICALRECORD]), [47|AGE], of [123 N. Main St|STREET], [Boston|CITY], "
+    "[MA|STATE] [02114|ZIP], was seen at [Mercy General Hospital|HOSPITAL]\r\non [5/12/2019|DATE] by Dr. [García|DOCTOR]; "
+    "next visit [26 May 2019|DATE]. Mr. [Smith|PATIENT] works as a [carpenter|PROFESSION] 🩺. Mail: "
+    "[john.smith@mercy.org|EMAIL], phone [(617) 555-0123|PHONE].\n"
 )
 
 
 def note(id: str = "1", group: str = "p") -> Document:
-    places = {mention: NOTE.index(mention) for mention, _ in MARKED}
-    spans = [Span(places[m], places[m] + len(m.removesuffix(" works")), label) for m, label in MARKED if m != "47"]
-    age = NOTE.index("47, of")
-    return Document(id, NOTE, (*spans, Span(age, age + 2, "AGE")), group)
+    return annotated(NOTE, id, group)
 
 
 def deidentifier(policy: str = "surrogate", key: bytes | None = KEY) -> Deidentifier:
