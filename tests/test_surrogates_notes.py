@@ -31,8 +31,8 @@ KEY = b"a key of the tests, not a secret"
 LABELS = LabelSet.named("i2b2-2014")
 NOTE = (
     "\ufeff[John Smith|PATIENT] (MRN [4711-08-15|MEDICALRECORD]), [47|AGE], of [123 N. Main St|STREET], [Boston|CITY], "
-    "[MA|STATE] [02114|ZIP], was seen at [Mercy General Hospital|HOSPITAL]\r\non [5/12/2019|DATE] by Dr. [García|DOCTOR]; "
-    "next visit [26 May 2019|DATE]. Mr. [Smith|PATIENT] works as a [carpenter|PROFESSION] 🩺. Mail: "
+    "[MA|STATE] [02114|ZIP], was seen at [Mercy General Hospital|HOSPITAL]\r\non [5/12/2019|DATE] by Dr. "
+    "[García|DOCTOR]; next visit [26 May 2019|DATE]. Mr. [Smith|PATIENT] works as a [carpenter|PROFESSION] 🩺. Mail: "
     "[john.smith@mercy.org|EMAIL], phone [(617) 555-0123|PHONE].\n"
 )
 
