@@ -110,19 +110,22 @@ def _initials(surname: str) -> str:
     return "".join(particles) + of_name[0][0].upper()
 
 
-def invent_name(language: str, sex: str, rng: random.Random, lexicon: str = "whole") -> Name:
+def invent_name(
+    language: str, sex: str, rng: random.Random, lexicon: str = "whole", *, wordlike: float = _WORDLIKE
+) -> Name:
     """A name of a woman (`F`) or man (`M`), of an origin as frequent as the language says.
 
     :param lexicon: one of `ensemble.synthesis.templates.LEXICONS`.
+    :param wordlike: the share of first names, and of surnames, that are words, where the language lists such names.
     """
     world = table(f"{language}/world")
     origins = world["origins"]
     origin = rng.choices(list(origins), list(origins.values()))[0]
     name = _named(origin, sex, world, language, rng, lexicon)
     words = lists_of(f"{language}/world", "wordlike", lexicon)
-    if words and rng.random() < _WORDLIKE:
+    if words and rng.random() < wordlike:
         name = replace(name, first=rng.choice(words[sex]))
-    if words and rng.random() < _WORDLIKE:
+    if words and rng.random() < wordlike:
         name = replace(name, surnames=(rng.choice(words["last"]),))
     middle = rng.choice(_SECOND) if rng.random() < world.get("middle", 0) else ""
     suffix = rng.choice(_SUFFIXES) if sex == "M" and rng.random() < world.get("suffix", 0) else ""

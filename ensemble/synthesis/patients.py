@@ -11,6 +11,7 @@ words, [inside] the words, [faker] what Faker gives.
 from __future__ import annotations
 
 import random
+import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -95,7 +96,7 @@ class Patient:
         if kind in world["things"]:
             patterns = world["things"][kind]
             made = self._made(patterns.split(", ") if isinstance(patterns, str) else patterns, rng)
-            return fold(made).replace(" ", "") if kind == "URL" else made
+            return re.sub(r"[ ']", "", fold(made)) if kind == "URL" else made
         if kind.lower() in self.words:
             return str(rng.choice(self.words[kind.lower()]))
         raise SettingsError(f"a template names {kind}, for which there is no text")

@@ -8,6 +8,7 @@ that label set.
 
     [[PATIENT]] [[RELATIVE]] [[DOCTOR]] [[PCP]] [[COLLEAGUE]] [[NURSE]]    forms: those of `templates/forms.toml`
     [[KIN:first]] [[PATIENT.other]]    a new person each time, as in a family history
+    [[NURSE.word]]      a new person whose names are words, if the language has such names
     [[DATE.recent]]     roles: those of `_DAYS`, birth and admit; forms: those of [dates] and `grammar.FORMS`
     [[AGE]] [[AGE.relative]] [[AGE.young]] [[AGE.child]] [[AGE.old]] [[AGE.future]]    forms: number, decade
     [[ADDRESS.home]] [[EMAIL.doctor]]
@@ -91,7 +92,9 @@ class Scene:
 
     def _name(self, slot: Placeholder) -> list[tuple[str, str]]:
         patient = self.patient
-        if slot.kind == _ANYBODY or slot.role == "other":
+        if slot.role == "word":
+            name = invent_name(patient.language, self.rng.choice("FM"), self.rng, patient.lexicon, wordlike=1)
+        elif slot.kind == _ANYBODY or slot.role == "other":
             name = invent_name(patient.language, self.rng.choice("FM"), self.rng, patient.lexicon)
         else:
             name = self.rng.choice(patient.people[slot.kind])
