@@ -26,6 +26,7 @@ from tests.fixture_types import Phistack
 
 CORPUS = synthesize(10, seed=4)
 LEFT_OUT = ("PHONE", "EMAIL", "FAX")
+UNSEEN = (*synthesize(12, seed=9).documents, Document("mail", "Mail: ann@ward.org, phone (617) 555-0199.\n"))
 SETTINGS = EngineSettings.from_dict(
     {
         "folds": 2,
@@ -83,19 +84,18 @@ def test_scores_out_of_fold_count_them(trained: Any) -> None:
 
 def test_the_bundle_and_a_stack_of_some_submodels_have_them(trained: Any, phistack: Phistack, tmp_path: Path) -> None:
     bundle, training, _ = trained
-    notes = synthesize(12, seed=9).documents
     engine = load_bundle(bundle)
-    assert list(engine.annotate(notes)) == list(training.engine.annotate(notes))
-    votes = {vote.source for note in engine.decide(notes) for d in note if d.accepted for vote in d.votes}
+    assert list(engine.annotate(UNSEEN)) == list(training.engine.annotate(UNSEEN))
+    votes = {vote.source for note in engine.decide(UNSEEN) for d in note if d.accepted for vote in d.votes}
     assert votes == {"crf", MERGED_RULES, "repeated mention"} or votes == {"crf", MERGED_RULES}
     note = tmp_path / "note.txt"
-    note.write_text("Seen today. Mail: ann@ward.org, phone (617) 555-0199.\n", encoding="utf-8")
+    note.write_text(UNSEEN[-1].text, encoding="utf-8")
     status, out, _ = phistack("explain", note, "--model", bundle)
     assert status == 0 and MERGED_RULES in out and "EMAIL" in out
 
 
 def test_an_experiment_has_them_too() -> None:
-    proposed = propose(CORPUS, SETTINGS, unseen=synthesize(12, seed=9).documents)
+    proposed = propose(CORPUS, SETTINGS, unseen=UNSEEN)
     answers = stack_answers(proposed, ("crf",), Stacker(SETTINGS.stacker), seed=0)
     assert {span.label for note in answers for span in note} & {*LEFT_OUT}
 
