@@ -83,7 +83,7 @@ def test_what_merely_looks_like_phi_is_never_within_a_span(corpus: Corpus, name:
             for hit in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", note.text):
                 hits += 1
                 assert not any(s.start < hit.end() and hit.start() < s.end for s in note.spans), (note.id, word)
-    assert hits > 10
+    assert hits > 5
 
 
 def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:

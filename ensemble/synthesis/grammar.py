@@ -3,7 +3,7 @@
     [[DOCTOR]]              PHI: its kind
     [[DATE.birth:full]]     PHI: its kind, the role of the person, place or day, and the form in which it is written
     {drug}                  an entry of the vocabulary, or a word that fits the patient (`{He}`, `{his}`, `{Mr}`)
-    {drug_cap}              the same with a capital letter
+    {drug_cap}              the same with a capital letter; {drug_upper} in capitals
     (left|right)            one of the alternatives; brackets without a bar are literal
     <60-90>, <0.6-1.4>      a number in the range, ends included, with as many decimals as its lower end
     \\n, \\f                  a line break, a page break
@@ -104,12 +104,14 @@ def _placeholder(match: re.Match[str]) -> Placeholder:
 
 
 def _vocabulary_entry(name: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> list[TemplatePiece]:
-    entries = words.get(name.removesuffix("_cap"))
+    entries = words.get(name.removesuffix("_cap").removesuffix("_upper"))
     if not entries:
         raise SettingsError(f"a template names the vocabulary {name}, which words.toml does not have")
     pieces = expand(rng.choice(entries), words, rng)
     if name.endswith("_cap") and isinstance(pieces[0], str):
         pieces[0] = pieces[0][:1].upper() + pieces[0][1:]
+    if name.endswith("_upper"):
+        pieces = [piece.upper() if isinstance(piece, str) else piece for piece in pieces]
     return pieces
 
 

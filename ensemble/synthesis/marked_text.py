@@ -13,6 +13,7 @@
     hard wrap       the same, but never within PHI
     spaced          blanks doubled, empty lines added
     typing          letters swapped, left out or doubled in words that are no PHI
+    disguised       what is between the words of some PHI becomes a full stop, a comma, a blank or the like
     accents lost    `é` becomes `e`, as in many systems
 
 A builder applies typing errors to each piece before it is added. Every kind of noise gives one piece of text for each
@@ -40,7 +41,8 @@ _LOOK_ALIKE: Mapping[str, tuple[str, ...]] = {
     **{"S": ("5",), "5": ("S",), "B": ("8",), "e": ("c",), "c": ("e",), "m": ("rn",), "h": ("b",), "u": ("ii",)},
     **{"g": ("q",), "i": ("l", "í"), "t": ("f",), ",": (".",), ".": (",",), "w": ("vv",), "Z": ("2",), "a": ("o",)},
 }
-_SHARE_SCANNED, _SHARE_BLANKS = 0.02, 0.008
+_SHARE_SCANNED, _SHARE_BLANKS, _SHARE_DISGUISED = 0.02, 0.008, 0.5
+_GAP, _DISGUISES = re.compile(r"(?<=\w)[\W_]+(?=\w)"), (*".,_-/|*;", " ", " ", "  ", "\n", " . ")
 _LONG_WORD, _LONG_SMALL_WORD = re.compile(r"\b[^\W\d_]{6,}\b"), re.compile(r"\b[a-z]{6,}\b")
 _WIDTHS = (40, 60, 72, 80, 100)
 _ARTICLE_AT_END = re.compile(r"\b[Aa] $")
@@ -206,6 +208,17 @@ def _mistyped(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]
     return pieces
 
 
+def _disguised(text: str, spans: Sequence[Span], rng: random.Random) -> list[str]:
+    pieces = list(text)
+    for span in spans:
+        if rng.random() < _SHARE_DISGUISED:
+            sign = rng.choice(_DISGUISES)
+            for gap in _GAP.finditer(text, span.start, span.end):
+                written = rng.choice(("@", " @ ")) if gap[0] == "@" else sign
+                pieces[gap.start() : gap.end()] = [written, *[""] * (len(gap[0]) - 1)]
+    return pieces
+
+
 NOISE: Mapping[str, Rewriting] = {
     "upper": lambda text, spans, rng: [character.upper() for character in text],
     "lower": lambda text, spans, rng: [character.lower() for character in text],
@@ -215,6 +228,7 @@ NOISE: Mapping[str, Rewriting] = {
     "hard wrap": lambda text, spans, rng: _broken(text, _inside(spans), rng),
     "spaced": _spaced,
     "typing": _mistyped,
+    "disguised": _disguised,
     "accents lost": lambda text, spans, rng: [without_accents(character) or character for character in text],
 }
 """Kind -> how it rewrites."""

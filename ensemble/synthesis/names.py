@@ -21,7 +21,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from phistack.ensemble.synthesis.grammar import expand
-from phistack.ensemble.synthesis.templates import is_held_out, lists_of, table
+from phistack.ensemble.synthesis.templates import is_held_out, lexicon_of, lists_of, table
 from phistack.features.letters import fold, without_accents
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SECOND = "ABCEFGHJKLMPRSTW"
 _SUFFIXES = ("Jr.", "Jr", "Sr.", "III", "II", "IV")
-_WORDLIKE, _MIXED, _PLAIN, _CROSSED = 0.15, 0.12, 0.35, 0.2
+_WORDLIKE, _EPONYM, _MIXED, _PLAIN, _CROSSED = 0.15, 0.05, 0.12, 0.35, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,8 @@ def invent_name(
         name = replace(name, first=rng.choice(words[sex]))
     if words and rng.random() < wordlike:
         name = replace(name, surnames=(rng.choice(words["last"]),))
+    if (eponyms := lexicon_of(language, lexicon).get("lexicon_eponyms")) and rng.random() < _EPONYM:
+        name = replace(name, surnames=(_drawn(lambda: rng.choice(eponyms).capitalize(), lexicon),))
     middle = rng.choice(_SECOND) if rng.random() < world.get("middle", 0) else ""
     suffix = rng.choice(_SUFFIXES) if sex == "M" and rng.random() < world.get("suffix", 0) else ""
     return replace(name, middle=middle, suffix=suffix)

@@ -57,7 +57,8 @@ _FIELD = "k_"
 _NOISE: Mapping[str, Sequence[tuple[int, tuple[str, ...]]]] = {
     "hospital": ((37, ()), (56, ("hard wrap",)), (5, ("upper", "hard wrap")), (2, ("lower", "hard wrap"))),
     "all": (
-        *((49, ()), (8, ("upper",)), (6, ("lower",)), (7, ("scan",)), (2, ("scan", "joined")), (5, ("joined",))),
+        *((45, ()), (4, ("disguised",))),
+        *((8, ("upper",)), (6, ("lower",)), (7, ("scan",)), (2, ("scan", "joined")), (5, ("joined",))),
         *((5, ("wrapped",)), (3, ("hard wrap",)), (3, ("hard wrap", "spaced")), (2, ("spaced",)), (5, ("typing",))),
         *((3, ("accents lost",)), (1, ("accents lost", "upper", "wrapped")), (1, ("lower", "typing"))),
     ),

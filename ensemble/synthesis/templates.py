@@ -6,13 +6,15 @@
     pool_of("structured/line", "any", "sv") of `templates/structured.txt`, which all languages share
     lists_of("de/world", "inside", "train") the lists of a table, each without what is held out
     clinical_words("de", "train")           what templates name in braces
+    lexicon_of("en", "train")               of these, `lexicon_drugs` and the other categories of the column `clinical`
 
 A language is a folder of text and TOML. A text file has sections: a line `= discharge letter` names the note types (or
 parts) that draw on the lines below it. What comes before the first section is a comment.
 
 An engine is measured on words that no training note has: the lexicon `train` is without a fifth of all words, `test`
 has these alone, `whole` has all. Short lists are never split: too few words would be left. Words that templates use in
-any case are never held out.
+any case are never held out. Of the clinical lexicon each third word is in no training note, so that an engine learns
+what a category means and not its words.
 """
 
 from __future__ import annotations
@@ -25,14 +27,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any
 
 from phistack.ensemble.synthesis.grammar import Placeholder, placeholders
+from phistack.features.columns.installed import clinical_words as category_words
+from phistack.features.errors import PackageError
 from phistack.features.letters import fold
 
 LEXICONS = ("whole", "train", "test")
 _ONE_IN, _SMALLEST = 5, 20
+_LEXICON_ONE_IN = 3
 _FILES = resources.files("phistack.ensemble.synthesis") / "templates"
 
 Lists = Mapping[str, tuple[str, ...]]
@@ -99,9 +105,9 @@ def _template(line: str, file: str, language: str) -> NoteTemplate:
     return NoteTemplate(line, slots, math.prod(factors.get(label, 1.0) for label in labels))
 
 
-def is_held_out(word: str) -> bool:
-    """Whether a word or phrase is one of the fifth that training notes do without; case and accents do not count."""
-    return hashlib.sha256(fold(word).encode()).digest()[0] % _ONE_IN == 0
+def is_held_out(word: str, one_in: int = _ONE_IN) -> bool:
+    """Whether a word or phrase is one of the share that training notes do without; case and accents do not count."""
+    return hashlib.sha256(fold(word).encode()).digest()[0] % one_in == 0
 
 
 def part_of(entries: Sequence[str], lexicon: str, said: str = "") -> tuple[str, ...]:
@@ -133,12 +139,33 @@ def lists_of(name: str, section: str, lexicon: str) -> Lists:
 @cache
 def clinical_words(language: str, lexicon: str) -> Lists:
     """What templates may name in braces: the words of a language, those of its section `always`, which are never split,
-    and those of structured text.
+    those of structured text, and those of the clinical lexicon.
+
+    A list that the section `lexicon` names has as many further entries, which draw from the lexicon.
     """
     common, own = (lists_of("structured", section, "whole") for section in ("common", language))
     structured = {key: (*common.get(key, ()), *own.get(key, ())) for key in {**common, **own}}
     always = lists_of(f"{language}/words", "always", "whole")
-    return MappingProxyType({**structured, **always, **lists_of(f"{language}/words", "", lexicon)})
+    words = {**structured, **always, **lists_of(f"{language}/words", "", lexicon), **lexicon_of(language, lexicon)}
+    for key, entries in lists_of(f"{language}/words", "lexicon", "whole").items():
+        words[key] = (*words[key], *islice(cycle(entries), len(words[key])))
+    return MappingProxyType(words)
+
+
+@cache
+def lexicon_of(language: str, lexicon: str) -> Lists:
+    """The words of each category of the column `clinical` that notes may have; none if the language has no lexicon."""
+    try:
+        categories = category_words(language)
+    except PackageError:
+        return {}
+    shares = (_LEXICON_ONE_IN,) if lexicon == "whole" else (_LEXICON_ONE_IN, _ONE_IN)
+    return {
+        f"lexicon_{name}": tuple(
+            word for word in words if any(is_held_out(word, share) for share in shares) == (lexicon == "test")
+        )
+        for name, words in categories.items()
+    }
 
 
 @cache
