@@ -1,11 +1,13 @@
 """Annotated notes as one writes them: PHI in brackets, each with its label.
 
 annotated("Seen by Dr. [Lee|DOCTOR] today.")        a note with the span 12-15
+seen(0, "Lee", ".")                                 Seen by Dr. Lee on 01/12/2019.
 corpus_of("Dr. [Lee|DOCTOR]", "Dr. [Ray|DOCTOR]")   notes 100-01 and 101-01 of two patients
 """
 
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
+from tests.invented_names import NAMES
 
 
 def annotated(text: str, id: str = "1", group: str = "") -> Document:
@@ -17,6 +19,21 @@ def annotated(text: str, id: str = "1", group: str = "") -> Document:
             spans.append(Span(len(plain), len(plain) + len(words), label))
         plain += words
     return Document(id, plain, tuple(spans), group)
+
+
+def seen(number: int, name: str, more: str = "", group: str = "") -> Document:
+    """A note on a patient whom a doctor saw, with more annotated text behind name and date."""
+    date = f"0{number % 9 + 1}/12/2019"
+    return annotated(f"Seen by Dr. [{name}|DOCTOR] on [{date}|DATE]{more}", f"{100 + number}-01", group)
+
+
+def small_corpus(n: int = 10) -> Corpus:
+    """Notes in which whoever stands after `Dr.` is a doctor."""
+    notes = (
+        seen(i, name, f".\nPlan: rest and fluids. Call Dr. [{name}|DOCTOR].", f"{100 + i}")
+        for i, name in enumerate(NAMES[:n])
+    )
+    return Corpus(tuple(notes), LabelSet.named("i2b2-2014"))
 
 
 def corpus_of(*texts: str, first: int = 100, labels: str = "i2b2-2014") -> Corpus:

@@ -7,17 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phistack.features.documents import Corpus
-from phistack.features.labels import LabelSet
-from tests.invented_names import FEW_NAMES as NAMES
-from tests.odd_shapes import seen
-
-
-def notes() -> Corpus:
-    """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = (seen(i, name, ".\nPlan: rest. Call Dr. ", (name, "DOCTOR"), ".") for i, name in enumerate(NAMES))
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
-
 
 def rehash(bundle: Path) -> None:
     """Write the hashes of all files that are there into the manifest."""

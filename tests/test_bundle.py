@@ -13,29 +13,19 @@ from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Document, Span
 from phistack.features.errors import BundleError, SettingsError, TrainingError
-from phistack.features.labels import LabelSet
 from phistack.submodels.base import submodel_class
 from phistack.submodels.registry import SUBMODELS, newest
+from tests.annotated import small_corpus
 from tests.golden_bundle import GOLDEN, decisions
 from tests.invented_names import NAMES
-from tests.odd_shapes import seen
 from tests.tampering import rehash
 
 HEAVY = {
     *("sklearn", "scipy.stats", "scipy.optimize", "scipy.linalg", "nltk", "tensorflow", "keras", "pandas"),
     *("pyarrow", "matplotlib", "faker", "babel", "typer", "jinja2", "distributed", "multiprocessing.pool"),
 }
-
-
-def small_corpus(n: int = 10) -> Corpus:
-    """Notes in which whoever stands after `Dr.` is a doctor."""
-    documents = (
-        seen(i, name, ".\nPlan: rest and fluids. Call Dr. ", (name, "DOCTOR"), ".", group=f"{100 + i}")
-        for i, name in enumerate(NAMES[:n])
-    )
-    return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 
 NOTE = Document("x", "Dr. Gorse came on 05/12/2019.")

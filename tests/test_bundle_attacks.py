@@ -28,7 +28,9 @@ from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
 from phistack.features.errors import BundleError
-from tests.tampering import NAMES, change_json, notes, rehash, with_array, zipped
+from tests.annotated import small_corpus
+from tests.invented_names import FEW_NAMES as NAMES
+from tests.tampering import change_json, rehash, with_array, zipped
 
 SUBMODELS = {"regex": {}, "tbed": {"held_out": 0.0}, "crf": {"max_iterations": 10}}
 SECRET = "Canary Featherstonehaugh"
@@ -40,7 +42,7 @@ SOON = 5.0
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("attacks") / "engine"
     chosen = EngineSettings(folds=2, features=FeatureSettings(without=("gazetteers",))).only(tuple(SUBMODELS))
-    train_bundle(notes(), path, replace(chosen, submodels=SUBMODELS))
+    train_bundle(small_corpus(8), path, replace(chosen, submodels=SUBMODELS))
     load_bundle(path)
     return path
 
@@ -489,4 +491,4 @@ def test_any_damage_is_refused_or_harmless(
         return
     finally:
         shutil.rmtree(bundle)
-    list(engine.annotate(notes().documents))
+    list(engine.annotate(small_corpus(8).documents))

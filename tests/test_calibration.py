@@ -23,8 +23,8 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
+from tests.annotated import seen
 from tests.invented_names import NAMES
-from tests.odd_shapes import seen
 
 LABELS = LabelSet.named("i2b2-2014")
 

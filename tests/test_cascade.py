@@ -21,8 +21,8 @@ from phistack.features.documents import Span
 from phistack.features.errors import BundleError
 from phistack.submodels.base import Candidate, LineMask
 from phistack.submodels.tbed.submodel import TbedSubmodel
+from tests.annotated import seen
 from tests.invented_names import NAMES
-from tests.odd_shapes import seen
 from tests.tampering import change_json, rehash
 
 CRF = {

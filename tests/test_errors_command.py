@@ -20,10 +20,9 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.base import Candidate
-from tests.annotated import corpus_of
+from tests.annotated import corpus_of, small_corpus
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
-from tests.tampering import notes
 
 LABELS = LabelSet.named("i2b2-2014")
 SIDES = {"missed": "fn", "false": "fp"}
@@ -45,7 +44,7 @@ def gold_notes() -> Corpus:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an engine, gold notes, and notes without PHI."""
     folder = tmp_path_factory.mktemp("errors")
-    train_bundle(notes(), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
+    train_bundle(small_corpus(8), folder / "engine", EngineSettings(folds=2).only(("regex", "tbed", "crf")))
     write_corpus(gold_notes(), folder / "gold", format="i2b2")
     plain = gold_notes().with_spans([()] * len(gold_notes()))
     write_corpus(plain, folder / "plain", format="i2b2")

@@ -35,9 +35,9 @@ from phistack.features.labels import LabelSet
 from phistack.features.writing import new_folder
 from phistack.submodels.crf.submodel import CrfSubmodel
 from phistack.submodels.regex.submodel import RegexSubmodel
+from tests.annotated import seen
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
-from tests.odd_shapes import seen
 
 SETTINGS = replace(
     EngineSettings(folds=2, stacker=StackerSettings(kernel="zhao2020")).only(("regex", "crf")),
@@ -51,8 +51,8 @@ def small_corpus(first: int = 0, n: int = 8, seed: int = 0) -> Any:
     documents = []
     for i in range(first, first + n):
         name, other = chance.sample(NAMES, 2)
-        plan = f".\nPlan: rest and {other.lower()}. Call Dr. "
-        documents.append(seen(i, name, plan, (name, "DOCTOR"), ".", group=f"{100 + i}"))
+        plan = f".\nPlan: rest and {other.lower()}. Call Dr. [{name}|DOCTOR]."
+        documents.append(seen(i, name, plan, f"{100 + i}"))
     return Corpus(tuple(documents), LabelSet.named("i2b2-2014"))
 
 

@@ -37,7 +37,7 @@ from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.columns.settings import FeatureSettings
-from tests.test_bundle import small_corpus
+from tests.annotated import small_corpus
 
 corpus = small_corpus(10)
 quick = {"max_iterations": 5}

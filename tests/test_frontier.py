@@ -22,9 +22,9 @@ from phistack.ensemble.training.trainer import by_score, train
 from phistack.features.documents import Corpus
 from phistack.features.errors import BundleError, EvaluationError, SettingsError
 from phistack.features.formats import read_corpus, write_corpus
+from tests.annotated import small_corpus
 from tests.fixture_types import Phistack
 from tests.invented_names import FEW_NAMES as NAMES
-from tests.tampering import notes
 
 SETTINGS = EngineSettings(folds=2).only(("regex", "crf"))
 QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
@@ -34,9 +34,9 @@ QUICK = ("--submodels", "regex,crf", "--folds", 2, "--jobs", 1)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A folder with notes, an engine, and what the frontier command makes of them."""
     folder = tmp_path_factory.mktemp("frontier")
-    write_corpus(notes(), folder / "notes", format="i2b2")
-    train_bundle(notes(), folder / "engine", SETTINGS)
-    write_results(folder / "out", lambda: measure_frontier(notes(), folder / "engine", repetitions=1))
+    write_corpus(small_corpus(8), folder / "notes", format="i2b2")
+    train_bundle(small_corpus(8), folder / "engine", SETTINGS)
+    write_results(folder / "out", lambda: measure_frontier(small_corpus(8), folder / "engine", repetitions=1))
     return folder
 
 
@@ -70,7 +70,7 @@ def test_the_results_have_a_row_a_subset_from_the_fastest_to_the_slowest(home: A
 
 def test_scores_are_those_of_the_engine_without_the_others(home: Any) -> None:
     rows = json.loads((home / "out" / "results.json").read_text(encoding="utf-8"))["rows"]
-    gold = notes().documents
+    gold = small_corpus(8).documents
     for row in rows:
         found = load_bundle(home / "engine", only=row["submodels"]).annotate(gold)
         right = sum(len({*a.spans} & {*b.spans}) for a, b in zip(gold, found, strict=True))
@@ -96,7 +96,7 @@ def test_the_command_prints_the_table_and_overwrites_nothing(phistack: Phistack,
 
 
 def test_notes_without_phi_cannot_be_measured(home: Any) -> None:
-    plain = Corpus(tuple(document.with_spans(()) for document in notes().documents), notes().label_set)
+    plain = Corpus(tuple(document.with_spans(()) for document in small_corpus(8).documents), small_corpus(8).label_set)
     with pytest.raises(EvaluationError, match="no annotated PHI"):
         measure_frontier(plain, home / "engine")
 
@@ -104,18 +104,18 @@ def test_notes_without_phi_cannot_be_measured(home: Any) -> None:
 def test_a_measurement_changes_nothing_in_this_process(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     before = dict(os.environ)
-    run = measure_speed(home / "engine", ("crf",), notes().documents)
+    run = measure_speed(home / "engine", ("crf",), small_corpus(8).documents)
     assert dict(os.environ) == before
     assert run.notes == len(run.spans) == 8
     assert run.notes_per_second == pytest.approx(8 / run.seconds)
     with pytest.raises(BundleError, match="no bundle"):
-        measure_speed(home / "nothing", ("crf",), notes().documents)
+        measure_speed(home / "nothing", ("crf",), small_corpus(8).documents)
 
 
 def test_annotate_and_explain_with_some_of_the_submodels(phistack: Phistack, home: Any, tmp_path: Path) -> None:
     arguments = ("--model", home / "engine", "--submodels", "regex")
     assert phistack("annotate", home / "notes", tmp_path / "out", *arguments)[0] == 0
-    expected = load_bundle(home / "engine", only=("regex",)).annotate(notes().documents)
+    expected = load_bundle(home / "engine", only=("regex",)).annotate(small_corpus(8).documents)
     assert [d.spans for d in read_corpus(tmp_path / "out").documents] == [d.spans for d in expected]
     status, shown, _ = phistack("explain", home / "notes", *arguments)
     assert (status, "crf" in shown) == (0, False)
@@ -144,7 +144,7 @@ def test_the_budget_keeps_the_best_subset(
 ) -> None:
     status, shown, _ = phistack("train", home / "notes", "--model", tmp_path / "engine", *QUICK, "--budget", budget)
     assert status == 0
-    order = [subset for subset, _ in by_score(train(notes(), SETTINGS).engine)]
+    order = [subset for subset, _ in by_score(train(small_corpus(8), SETTINGS).engine)]
     expected = next(subset for subset in order if speeds[subset] >= budget)
     assert f"The engine of {', '.join(expected)} is in" in shown
     manifest = read_manifest(tmp_path / "engine")
@@ -176,12 +176,12 @@ def test_a_bundle_without_stackers_of_subsets_has_no_frontier(home: Any, tmp_pat
     old = Engine(engine.label_set, engine.space, engine.submodels, engine.stacker)
     save_bundle(old, tmp_path / "old", self_test=self_test(old), trained_on={}, figures={})
     with pytest.raises(BundleError, match="train it again"):
-        measure_frontier(notes(), tmp_path / "old")
+        measure_frontier(small_corpus(8), tmp_path / "old")
 
 
 def test_an_unknown_criterion_is_refused_before_anything_is_measured(home: Any) -> None:
     with pytest.raises(SettingsError, match="strict, spans"):
-        measure_frontier(notes(), home / "engine", criterion="best")
+        measure_frontier(small_corpus(8), home / "engine", criterion="best")
 
 
 def test_a_clock_that_sees_nothing_of_a_few_notes_gives_a_speed() -> None:

@@ -26,9 +26,9 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.errors import SettingsError, TrainingError
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
+from tests.annotated import seen
 from tests.fixture_types import Phistack
 from tests.invented_names import NAMES
-from tests.odd_shapes import seen
 
 LABELS = LabelSet.named("i2b2-2014")
 SETTINGS = replace(

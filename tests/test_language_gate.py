@@ -22,9 +22,9 @@ from phistack.features.documents import Document, Span
 from phistack.features.language_gate import LanguageGate
 from phistack.features.languages import language_of
 from phistack.features.letters import without_accents
+from tests.annotated import small_corpus
 from tests.fixture_types import Phistack
 from tests.tampering import rehash
-from tests.test_bundle import small_corpus
 
 ENGLISH = LanguageGate.of_language("en")
 ENGINES = {"english": "en", "german": "de", "spanish": "es", "dutch": "nl", "swedish": "sv"}

@@ -13,7 +13,7 @@ from phistack.ensemble.evaluation.systems import figures_of
 from phistack.features.documents import Corpus, Document, Span
 from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
-from tests.tampering import notes
+from tests.annotated import small_corpus
 
 GOOD = {"recall": 0.956, "recall_interval": [0.931, 0.973]}
 
@@ -83,7 +83,7 @@ def test_the_card_tells_the_reliability() -> None:
 
 def test_train_annotate_and_deidentify_say_it(tmp_path: Path) -> None:
 
-    write_corpus(notes(), tmp_path / "gold", format="i2b2")
+    write_corpus(small_corpus(8), tmp_path / "gold", format="i2b2")
     config = tmp_path / "fast.toml"
     config.write_text("folds = 2\n[features]\nwithout = ['gazetteers']\n[submodels.regex]\n", encoding="utf-8")
     (tmp_path / "in").mkdir()

@@ -13,7 +13,7 @@ from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.fit_tasks import tasks_of
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training
-from tests.test_bundle import small_corpus
+from tests.annotated import small_corpus
 
 SUBMODELS = {
     "strict": {"kind": "regex", "min_precision": 0.9},

@@ -19,8 +19,8 @@ from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.saved_files import SavedFiles
 from phistack.submodels.base import Candidate, Submodel, in_lines, submodel_class
 from phistack.submodels.registry import KINDS, usual_name
+from tests.annotated import seen
 from tests.invented_names import NAMES
-from tests.odd_shapes import seen
 from tests.papers import deduce_stand_in
 
 QUICK: dict[str, dict[str, Any]] = {

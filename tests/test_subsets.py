@@ -18,7 +18,8 @@ from phistack.ensemble.training.trainer import Training, train
 from phistack.features.documents import Span
 from phistack.features.errors import BundleError, SettingsError
 from phistack.submodels.base import Candidate
-from tests.tampering import change_json, notes, rehash
+from tests.annotated import small_corpus
+from tests.tampering import change_json, rehash
 
 SETTINGS = replace(
     EngineSettings(folds=2).only(("regex", "tbed", "crf")),
@@ -28,7 +29,7 @@ SETTINGS = replace(
 
 @pytest.fixture(scope="module")
 def training() -> Training:
-    return train(notes(), SETTINGS)
+    return train(small_corpus(8), SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def bundle(training: Training, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def answers(engine: Engine) -> list[list[tuple[Span, float, bool]]]:
-    return [[(d.span, d.probability, d.accepted) for d in note] for note in engine.decide(notes().documents)]
+    return [[(d.span, d.probability, d.accepted) for d in note] for note in engine.decide(small_corpus(8).documents)]
 
 
 @given(st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=6))
@@ -68,7 +69,7 @@ def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training: Train
     engine = training.engine.only(["crf", "regex"])
     assert engine.names == engine.stacker.features_.sources == ("regex", "crf")
     assert set(engine.subset_stackers) == {("regex",), ("crf",)}
-    assert {vote.source for note in engine.decide(notes().documents) for d in note for vote in d.votes} <= {
+    assert {vote.source for note in engine.decide(small_corpus(8).documents) for d in note for vote in d.votes} <= {
         *engine.names
     }
     assert training.engine.only(training.engine.names) is training.engine
@@ -77,7 +78,7 @@ def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training: Train
 def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training: Training) -> None:
     """The oracle: the stacker is trained from what the two submodels alone proposed."""
     engine = training.engine
-    tables = engine.space.tables(notes().documents)
+    tables = engine.space.tables(small_corpus(8).documents)
     pools = pools_of(tables, training.out_of_fold, ("regex", "crf"))
     alone = Stacker().fit(tables, pools, sources=("regex", "crf"), kernels=(engine.stacker.kernel_,))
     models = [model for model in engine.submodels if model.name in ("regex", "crf")]
@@ -86,7 +87,7 @@ def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train
 
 def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Training) -> None:
     """A line of dashes that a submodel proposes never reaches a stacker, neither here nor there."""
-    documents = [replace(document, text=f"{document.text}\n{'-' * 60}") for document in notes().documents]
+    documents = [replace(document, text=f"{document.text}\n{'-' * 60}") for document in small_corpus(8).documents]
     tables = training.engine.space.tables(documents)
     ends = [len(table.document.text) for table in tables]
     dashed = [
@@ -101,7 +102,7 @@ def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Train
 
 
 def test_the_stackers_of_subsets_are_the_same_from_any_number_of_processes(training: Training) -> None:
-    here, elsewhere = training.engine.subset_stackers, train(notes(), SETTINGS, jobs=2).engine.subset_stackers
+    here, elsewhere = training.engine.subset_stackers, train(small_corpus(8), SETTINGS, jobs=2).engine.subset_stackers
     assert list(here) == list(elsewhere)
     for subset, fitted in elsewhere.items():
         assert fitted.threshold_ == here[subset].threshold_
@@ -117,7 +118,7 @@ def test_a_training_can_be_cut_down_to_a_subset(training: Training) -> None:
 
 
 def test_submodels_that_propose_nothing_have_no_stacker(training: Training) -> None:
-    tables = training.engine.space.tables(notes().documents)
+    tables = training.engine.space.tables(small_corpus(8).documents)
     silent = {"regex": [[] for _ in tables], "crf": training.out_of_fold["crf"]}
     stackers = fit_subset_stackers(training.engine.stacker, tables, silent, seed=0)
     assert set(stackers) == {("crf",)}

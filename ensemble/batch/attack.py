@@ -12,7 +12,6 @@ What his models find elsewhere was probably missed.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from phistack.ensemble.batch.reports.audit import audit_run, opened_output
-from phistack.ensemble.batch.reports.report import REPLACED
+from phistack.ensemble.batch.reports.report import REVIEW, replaced_in
 from phistack.ensemble.batch.reports.summary import FEWEST_TO_ATTACK
+from phistack.ensemble.batch.settings import run_folder
 from phistack.ensemble.batch.workers.record import likely_by_form
 from phistack.ensemble.deidentification.dates.parsing import has_day_first, order_shown_by
 from phistack.ensemble.deidentification.dates.recovery import Clue, clues, possible_shifts
@@ -169,21 +169,19 @@ def _released(target: Path) -> dict[tuple[str, str], list[Released]]:
     if problems:
         raise CorpusError(f"{target} cannot be attacked, as {problems[0]}")
     form, _ = opened_output(target)
-    path = target.with_name(f"{target.name}.run") / REPLACED
     parts = defaultdict[tuple[str, str], list[Released]](list)
     is_hiding = False
-    with path.open(encoding="utf-8") as lines:
-        for row, line in zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True):
-            read = [pair for pair in zip(row.parts, line["replaced"], strict=True) if not pair[0].label]
-            for number, (part, replaced) in enumerate(read, 1):
-                name = line["id"] if len(read) == 1 else f"{line['id']}, text {number}"
-                document = Document(name, part.text, (), line["patient"])
-                parts[tuple(line["read as"])].append(Released.of(document, replaced))
-                is_hiding = is_hiding or any(strategy in KEYED for *_, strategy in replaced)
+    for row, line in replaced_in(target, form):
+        read = [pair for pair in zip(row.parts, line["replaced"], strict=True) if not pair[0].label]
+        for number, (part, replaced) in enumerate(read, 1):
+            name = line["id"] if len(read) == 1 else f"{line['id']}, text {number}"
+            document = Document(name, part.text, (), line["patient"])
+            parts[tuple(line["read as"])].append(Released.of(document, replaced))
+            is_hiding = is_hiding or any(strategy in KEYED for *_, strategy in replaced)
     if not is_hiding:
         raise CorpusError(
             f"{target} has no surrogates: tags hide nothing, so that whatever else in it looks like an identifier is "
-            f"one; read {path.with_name('review.tsv')}, or run again with --policy surrogate"
+            f"one; read {run_folder(target) / REVIEW}, or run again with --policy surrogate"
         )
     return parts
 

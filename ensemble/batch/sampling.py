@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from phistack.ensemble.batch.reports.audit import AUDIT
+from phistack.ensemble.batch.settings import run_folder
 from phistack.features.documents import Document
 from phistack.features.errors import CorpusError
 
@@ -83,7 +84,7 @@ def _in_turn(strata: Mapping[str, str], rng: random.Random) -> list[str]:
 
 
 def _notes(target: Path) -> Iterator[tuple[str, str]]:
-    log = target.with_name(f"{target.name}.run") / AUDIT
+    log = run_folder(target) / AUDIT
     if not log.is_file():
         raise CorpusError(f"{target} is not the output of a finished run: there is no {log}")
     with log.open(encoding="utf-8") as lines:

@@ -71,6 +71,11 @@ class NoteSettings:
             )
 
 
+def run_folder(target: Path) -> Path:
+    """The folder with audit log, summary, quarantine and review list of a finished run, beside its output."""
+    return target.with_name(f"{target.name}.run")
+
+
 @dataclass(frozen=True)
 class RunFiles:
     """The input of a run, a file or folder, and the output, of the same form, which must not be there."""
@@ -85,8 +90,8 @@ class RunFiles:
 
     @property
     def reports(self) -> Path:
-        """The folder with audit log, summary, quarantine and review list of the finished run."""
-        return self.target.with_name(self.target.name + ".run")
+        """The folder of the finished run."""
+        return run_folder(self.target)
 
 
 @dataclass(frozen=True, kw_only=True)

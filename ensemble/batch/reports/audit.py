@@ -27,7 +27,7 @@ import msgspec
 from phistack.ensemble.batch.columns import Columns
 from phistack.ensemble.batch.reports.summary import PAGE, SUMMARY, Start, Summary, read_summary
 from phistack.ensemble.batch.rows import NO_LIMIT, FormatSettings, InputFormat, open_format, texts_digest
-from phistack.ensemble.batch.settings import key_from
+from phistack.ensemble.batch.settings import key_from, run_folder
 from phistack.features.errors import CorpusError, SettingsError
 from phistack.features.shown import shown_id
 
@@ -106,7 +106,7 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
     :param target: the output; its log is in the folder `target.run` beside it.
     :raises CorpusError: if there is no such run, or its output cannot be opened.
     """
-    path, key = target.with_name(f"{target.name}.run") / AUDIT, key_from(key_file)
+    path, key = run_folder(target) / AUDIT, key_from(key_file)
     form, summary = opened_output(target)
     outputs = (texts_digest(row.texts, None) for row in form.rows() if row.parts)
     problems: list[str] = []
@@ -146,7 +146,7 @@ def audit_run(target: Path, *, key_file: Path | None = None) -> AuditReport:
 
 def opened_output(target: Path) -> tuple[InputFormat, Summary]:
     """The output of a finished run, to be read as the run wrote it, and its summary; raises what `audit_run` does."""
-    folder = target.with_name(f"{target.name}.run")
+    folder = run_folder(target)
     summary = read_summary(folder)
     if summary is None or not (folder / AUDIT).is_file():
         raise CorpusError(

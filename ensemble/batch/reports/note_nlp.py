@@ -9,14 +9,13 @@ The rows are of the output: its ids, and places and words in its texts. They tel
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from phistack.ensemble.batch.columns import REMOVE
 from phistack.ensemble.batch.reports.audit import opened_output
-from phistack.ensemble.batch.reports.report import REPLACED
+from phistack.ensemble.batch.reports.report import replaced_in
 from phistack.ensemble.batch.rows import TABLES, FormatSettings, open_format
 from phistack.features.errors import CorpusError
 from phistack.features.formats.recognise import RECORDS
@@ -63,17 +62,15 @@ def _rows(target: Path) -> Iterator[dict[str, Any]]:
     columns, on = summary.settings["columns"], summary.start.finished[:10]
     known = {"nlp_system": "phistack", "nlp_date": on, "term_exists": "Y"}
     known |= dict.fromkeys(("note_nlp_concept_id", "note_nlp_source_concept_id"), "0")
-    with target.with_name(f"{target.name}.run").joinpath(REPLACED).open(encoding="utf-8") as lines:
-        for row, line in zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True):
-            texts = row.raw.texts if row.raw else {}
-            parts = [name for name in texts if form.columns.label(name) is not None]
-            for start, end, label, strategy in dict(zip(parts, line["replaced"], strict=True)).get(
-                columns["texts"][0], ()
-            ):
-                yield {
-                    **known,
-                    "note_id": texts[columns["id"]],
-                    "offset": start,
-                    "lexical_variant": texts[columns["texts"][0]][start:end][:_LONGEST],
-                    "term_modifiers": f"label={label};strategy={strategy}",
-                }
+    for row, line in replaced_in(target, form):
+        texts = row.raw.texts if row.raw else {}
+        parts = [name for name in texts if form.columns.label(name) is not None]
+        replaced = dict(zip(parts, line["replaced"], strict=True)).get(columns["texts"][0], ())
+        for start, end, label, strategy in replaced:
+            yield {
+                **known,
+                "note_id": texts[columns["id"]],
+                "offset": start,
+                "lexical_variant": texts[columns["texts"][0]][start:end][:_LONGEST],
+                "term_modifiers": f"label={label};strategy={strategy}",
+            }

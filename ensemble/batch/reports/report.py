@@ -17,7 +17,7 @@ import json
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ from phistack.ensemble.batch.reports.audit import AUDIT, AuditLog, output_digest
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, write_review
 from phistack.ensemble.batch.reports.shown_summary import render_page
 from phistack.ensemble.batch.reports.summary import KEYS, PAGE, SUMMARY, Start, Summary
-from phistack.ensemble.batch.settings import RunSettings
+from phistack.ensemble.batch.rows import InputFormat, Row
+from phistack.ensemble.batch.settings import RunSettings, run_folder
 from phistack.ensemble.batch.store import Store
 from phistack.ensemble.batch.workers.identifier_register import IN_COLUMN
 from phistack.ensemble.batch.workers.job import is_transient
@@ -50,6 +51,12 @@ _AUDITED = (
     "input", "output", "engine", "counts", "strategies", "unread", "lists", "known", "in roster", "unresolved",
     "lowest", "second_pass", "problem",
 )  # fmt: skip
+
+
+def replaced_in(target: Path, form: InputFormat) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """The rows with texts of the output of a finished run, each with what was replaced in them."""
+    with (run_folder(target) / REPLACED).open(encoding="utf-8") as lines:
+        yield from zip((row for row in form.rows() if row.parts), map(json.loads, lines), strict=True)
 
 
 def write_reports(settings: RunSettings, fingerprint: Mapping[str, Any], store: Store, start: Start) -> str:

@@ -15,6 +15,7 @@ from statistics import median
 from phistack.ensemble.batch.attack import Attack, LookAlike
 from phistack.ensemble.batch.reports.audit import ATTACKED
 from phistack.ensemble.batch.reports.summary import PAGE as SUMMARY_PAGE
+from phistack.ensemble.batch.settings import run_folder
 from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.tools.progress import many
@@ -73,7 +74,7 @@ def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> Non
 
     :raises StorageError: if the disk refuses.
     """
-    folder, more = target.with_name(f"{target.name}.run"), ("text",) if with_text else ()
+    folder, more = run_folder(target), ("text",) if with_text else ()
     rows = [_row(place, with_text) for place in found.places]
     with new_file(folder / LIST, replace=True) as part:
         part.write_text("".join("\t".join(row) + "\n" for row in (_COLUMNS + more, *rows)), encoding="utf-8")
