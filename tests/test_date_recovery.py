@@ -8,8 +8,8 @@ import pytest
 from phistack.ensemble.batch.attack import Released, shifts_left
 from phistack.ensemble.deidentification import Deidentifier, Policy
 from phistack.ensemble.deidentification.dates.recovery import clues, possible_shifts, weekday_beside
-from phistack.features.documents import Document, Span
 from phistack.features.labels import LabelSet
+from tests.annotated import annotated
 
 KEY = b"8f3a5c1e9b7d2f4068acbd13579e2460"
 LABELS = LabelSet.named("i2b2-2014")
@@ -50,26 +50,27 @@ def test_a_weekday_is_beside_a_date_if_only_marks_are_between(text: str, found: 
 
 
 def test_a_weekday_that_nobody_marked_moves_with_its_date() -> None:
-    text = "Seen Wednesday, 3/4/2020, and again Friday 3/6/2020; clinic is on Friday."
-    spans = [Span(text.index(day), text.index(day) + 8, "DATE") for day in ("3/4/2020", "3/6/2020")]
+    text = "Seen Wednesday, [3/4/2020|DATE], and again Friday [3/6/2020|DATE]; clinic is on Friday."
     for patient in "abcdefgh":
-        note = Document("1", text, tuple(spans), patient)
+        note = annotated(text, group=patient)
         policy = Policy.named("surrogate")
-        result = Deidentifier(policy, LABELS, "en", KEY).apply(note, spans)
+        result = Deidentifier(policy, LABELS, "en", KEY).apply(note, note.spans)
         replaced = [(r.start_in_output, r.end_in_output, r.span.label, r.strategy) for r in result.replacements]
         assert len(replaced) == 4 and result.text.endswith("; clinic is on Friday.")
         assert shifts_left([Released.of(replace(note, text=result.text, spans=()), replaced)], "en") == {728: 1}
 
 
 def test_a_shift_moves_all_dates_alike_and_nothing_else() -> None:
-    days = ["3/4/2020", "3/9/2020", "12/31/2019"]
-    text = f"Age 44. On {days[0]} potassium 3.4, 5 days later ({days[1]}) 4.1; dose 2020 mg since {days[2]}, ward 3/4."
-    spans = [Span(text.index(day), text.index(day) + len(day), "DATE") for day in days]
-    result = Deidentifier(Policy.named("surrogate"), LABELS, "en", KEY).apply(Document("1", text, ()), spans)
+    note = annotated(
+        "Age 44. On [3/4/2020|DATE] potassium 3.4, 5 days later ([3/9/2020|DATE]) 4.1; dose 2020 mg since "
+        "[12/31/2019|DATE], ward 3/4."
+    )
+    days = [note.text[s.start : s.end] for s in note.spans]
+    result = Deidentifier(Policy.named("surrogate"), LABELS, "en", KEY).apply(note, note.spans)
     moved = [result.text[r.start_in_output : r.end_in_output] for r in result.replacements]
     as_days = [[date(int(y), int(m), int(d)) for m, d, y in (day.split("/") for day in some)] for some in (days, moved)]
     assert len({new - old for old, new in zip(*as_days, strict=True)}) == 1
     restored = result.text
     for r, day in reversed(list(zip(result.replacements, days, strict=True))):
         restored = restored[: r.start_in_output] + day + restored[r.end_in_output :]
-    assert restored == text
+    assert restored == note.text

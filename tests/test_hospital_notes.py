@@ -13,7 +13,8 @@ from benchmarks.hospital_notes.people import FORMS, Person
 from benchmarks.hospital_notes.templates import LANGUAGES, SETS, Mention, filled, templates, world
 from benchmarks.reached import ALL, Tally
 from phistack.ensemble.synthesis.templates import all_text
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Span
+from tests.annotated import annotated
 
 KINDS = {
     *("discharge", "triage", "nursing", "radiology", "pathology", "operation", "portal", "letter", "consult"),
@@ -122,7 +123,7 @@ def test_forms_of_a_name() -> None:
 
 def test_what_is_counted() -> None:
     """Two of three identifiers are touched, one wholly; of three stretches two are right; one word of two is lost."""
-    note = Document("1", "Ann Hill, 3/14, 44 well today", (Span(0, 8, "A"), Span(10, 14, "B"), Span(16, 18, "C")))
+    note = annotated("[Ann Hill|A], [3/14|B], [44|C] well today")
     tally = Tally()
     own = {note.spans[1]: [("identifier", "date")]}
     tally.add(note, note.spans, [(0, 3), (10, 14), (19, 23)], [("kind", "x")], own)

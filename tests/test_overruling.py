@@ -25,7 +25,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.submodels.base import Candidate
 from phistack.submodels.regex.pattern_files import parse_patterns
-from tests.annotated import corpus_of
+from tests.annotated import annotated, corpus_of
 from tests.batch_runs import run_over
 from tests.fixture_types import Phistack
 
@@ -107,9 +107,8 @@ def test_the_spans_of_a_note_that_is_not_plain_are_those_of_the_note() -> None:
 
 
 def test_never_is_as_it_is_written_and_of_its_label_only() -> None:
-    text = "BROWN and Brown and May"
-    spans = [Span(0, 5, "DOCTOR"), Span(10, 15, "DOCTOR"), Span(20, 23, "DATE")]
-    assert accepted(decided(text, spans)(never("Brown\n[DOCTOR]\nMay"))) == [spans[0], spans[2]]
+    note = annotated("[BROWN|DOCTOR] and [Brown|DOCTOR] and [May|DATE]")
+    assert accepted(decided(note.text, note.spans)(never("Brown\n[DOCTOR]\nMay"))) == [note.spans[0], note.spans[2]]
 
 
 def test_who_said_it_is_among_the_votes_and_the_text_is_not() -> None:

@@ -23,6 +23,7 @@ from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.crf.crfsuite import read_weights
+from tests.annotated import annotated
 from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
@@ -97,8 +98,8 @@ def test_the_order_of_what_is_kept_is_not_that_of_the_notes(private: Path) -> No
 
 
 def test_word_counts_have_no_number_below_the_least() -> None:
-    notes = [Document(str(n), f"{'Hill' if n else 'Rosa Hill'} ran", (Span(0, 4, "PATIENT"),) * (n < 2), f"p{n}")
-             for n in range(8)]  # fmt: skip
+    texts = ("[Rosa|PATIENT] Hill ran", "[Hill|PATIENT] ran", *["Hill ran"] * 6)
+    notes = [annotated(text, str(n), f"p{n}") for n, text in enumerate(texts)]
     counts = WordCounts.of(notes, "en", Discretion.of(notes, 5, public_words("en")))
     assert counts.seen == {"hill": (0, 7, 0), "ran": (8, 8, 0)}
     assert counts.count("hill", "p1") == (0, 7, 0) and counts.count("ran", "p1") == (7, 7, 0)
@@ -114,10 +115,7 @@ def test_a_private_engine_finds_phi_and_says_what_it_keeps(private: Path) -> Non
 
 
 def test_affixes_of_names_count_only_if_other_words_have_them() -> None:
-    notes = [
-        Document(str(n), f"Zorbix{'abcdefg'[n]} ran, Trusker stays", (Span(0, 7, "PATIENT"),), f"p{n}")
-        for n in range(6)
-    ]
+    notes = [annotated(f"[Zorbix{'abcdefg'[n]}|PATIENT] ran, Trusker stays", str(n), f"p{n}") for n in range(6)]
     space = FeatureSpace(FeatureSettings())
     (table, *_) = space.fit(notes, Discretion.of(notes, 5, public_words("en")))
     read = {name: set(space.values(name)) for name in ("prefix4", "prefix3", "word", "lower", "shape")}
@@ -142,15 +140,15 @@ def test_keys_and_sections_are_kept_if_many_have_them_and_no_name_is_in_them() -
 
 
 def test_a_public_list_lifts_the_ban_on_a_word_but_not_the_number_of_patients() -> None:
-    notes = [Document(str(n), "Hill saw", (Span(0, 4, "DOCTOR"),), f"p{min(n, 4)}") for n in range(6)]
-    few = [*notes, Document("x", "Hayes saw", (Span(0, 5, "DOCTOR"),), "p9")]
+    notes = [annotated("[Hill|DOCTOR] saw", str(n), f"p{min(n, 4)}") for n in range(6)]
+    few = [*notes, annotated("[Hayes|DOCTOR] saw", "x", "p9")]
     found = Discretion.of(few, 5, public_words("en"))
     assert found.keeps("Hill") and found.keeps("saw") and not found.keeps("Hayes")
     assert Discretion.of(few, 5, lambda word: False).hides("hill")
 
 
 def test_the_network_knows_words_that_are_kept_and_their_characters() -> None:
-    notes = [Document(str(n), "ran 42 ran ŻŻ Żubr Żubr", (Span(14, 18, "PATIENT"),), f"p{n}") for n in range(6)]
+    notes = [annotated("ran 42 ran ŻŻ [Żubr|PATIENT] Żubr", str(n), f"p{n}") for n in range(6)]
     space = FeatureSpace(FeatureSettings())
     encoder = Encoder.of(space.fit(notes, Discretion.of(notes[:5], 5, lambda word: False)), ("word",))
     assert encoder.words == ["00", "ran", "żż"] and "u" not in encoder.characters

@@ -8,18 +8,19 @@ import pytest
 from benchmarks.reached import changed_stretches, redaction_on
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import Engine
-from phistack.features.documents import Corpus, Document, Span
+from phistack.features.documents import Corpus, Document
 from phistack.features.labels import LabelSet
+from tests.annotated import annotated
 
 LABELS = LabelSet.named("i2b2-2014")
 NOTES = (
-    Document("a", "Seen Ann Hill on 3/4/2021.", (Span(5, 13, "NAME"), Span(17, 25, "WHEN"))),
+    annotated("Seen [Ann Hill|NAME] on [3/4/2021|WHEN].", "a"),
     Document("b", "Aspirin since 2019, aged 44.", ()),
     Document("c", "No change.", ()),
 )
 MARKED = {
-    "a": (Span(9, 13, "PATIENT"), Span(17, 25, "DATE")),
-    "b": (Span(0, 7, "PATIENT"), Span(14, 18, "DATE"), Span(25, 27, "AGE")),
+    "a": annotated("Seen Ann [Hill|PATIENT] on [3/4/2021|DATE].").spans,
+    "b": annotated("[Aspirin|PATIENT] since [2019|DATE], aged [44|AGE].").spans,
     "c": (),
 }
 

@@ -37,7 +37,7 @@ from phistack.features.ranges import non_overlapping
 from phistack.features.saved_files import SavedFiles
 from phistack.features.text_words import words_of
 from phistack.submodels.base import Candidate
-from tests.annotated import annotated
+from tests.annotated import annotated, corpus_of
 
 PATIENT, DOCTOR = "PATIENT", "DOCTOR"
 
@@ -110,13 +110,11 @@ def test_every_whole_part_of_a_name_is_found_and_nothing_else(words: Any, name: 
 
 
 def test_words_are_counted_by_patient_and_the_own_patient_can_be_left_out(tmp_path: Path) -> None:
-    text = "Brown urine; brown stool. Brown called."
-    notes = [Document(f"{i}0-01", text, (Span(26, 31, PATIENT),)) for i in range(10, 13)]
-    counts = WordCounts.of(notes, "en")
+    counts = WordCounts.of(corpus_of(*["Brown urine; brown stool. [Brown|PATIENT] called."] * 3).documents, "en")
     assert counts.count("brown") == Seen(small=3, outside=3, inside=3)
     assert counts.count("brown", without="100-01") == Seen(2, 2, 2)
     assert counts.count("birchwood") == Seen()
-    rare = WordCounts.of([Document("1", "Dr. Zelkowitz", (Span(4, 13, DOCTOR),)), Document("2", "Seen.")], "en")
+    rare = WordCounts.of(corpus_of("Dr. [Zelkowitz|DOCTOR]", "Seen.").documents, "en")
     assert set(rare.seen) == {"seen"}, "a name of one patient alone is not kept"
     counts.save(tmp_path)
     assert WordCounts.load(SavedFiles.of_folder(tmp_path)) == counts
@@ -152,16 +150,13 @@ def _half_found(n: int = 48) -> Any:
 
     :returns: tables with the gold spans, and decisions in which the header was missed.
     """
-    documents, found = [], []
-    for i in range(n):
-        first, last = FIRST[i % 12], LAST[(i * 5 + i // 12) % 12]
-        text = f"{last}, {first}: seen. Patient {first} {last} fell. Dr. Will Grace came. Will call. grace period."
-        name, doctor = text.index(f"{first} {last}"), text.index("Will Grace")
-        below = [Span(name, name + len(first) + 1 + len(last), PATIENT), Span(doctor, doctor + 10, DOCTOR)]
-        documents.append(Document(f"{100 + i}-01", text, (Span(0, len(last) + 2 + len(first), PATIENT), *below)))
-        found.append(below)
-    tables = _tables(documents)
-    return tables, [_decided(table, spans) for table, spans in zip(tables, found, strict=True)]
+    texts = (
+        f"[{last}, {first}|PATIENT]: seen. Patient [{first} {last}|PATIENT] fell. Dr. [Will Grace|DOCTOR] came. "
+        "Will call. grace period."
+        for first, last in ((FIRST[i % 12], LAST[(i * 5 + i // 12) % 12]) for i in range(n))
+    )
+    tables = _tables(corpus_of(*texts).documents)
+    return tables, [_decided(table, table.document.spans[1:]) for table in tables]
 
 
 def _folds(n: Any, parts: int = 4) -> Any:
@@ -249,13 +244,10 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
 
 def test_in_a_list_of_names_no_accepted_name_is_lost_to_a_repeat_of_its_words() -> None:
     """As in decisions of courts: each name with its title, and commas between."""
-    text = "Sr . Juan Peral , Sr . Luis Otero , Sr . Juan Soto , Sr . Peral Luna , notario"
-    table = _tables([Document("100-01", text)])[0]
-    starts = [at for at in range(len(text)) if text.startswith("Sr . ", at)]
-    spans = [Span(start, text.index(" ,", start), "PER") for start in starts]
-    classifier = _by_rule("es")
-    decisions = [_decided(table, spans)]
-    assert len(spans) == 4 and _accepted(classifier.extended([table], decisions)) == [spans]
+    note = annotated("[Sr . Juan Peral|PER] , [Sr . Luis Otero|PER] , [Sr . Juan Soto|PER] , [Sr . Peral Luna|PER] .")
+    table = _tables([note])[0]
+    decisions = [_decided(table, note.spans)]
+    assert _accepted(_by_rule("es").extended([table], decisions)) == [[*note.spans]]
 
 
 @pytest.mark.parametrize(("label", "is_replaced"), [(PATIENT, False), (DOCTOR, True)])

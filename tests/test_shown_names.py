@@ -23,6 +23,7 @@ from phistack.features.formats import read_corpus, write_corpus
 from phistack.features.labels import LabelSet
 from phistack.features.plain_view import plain_view
 from phistack.features.shown import explained, hashed, shown_id, shown_label
+from tests.annotated import annotated
 from tests.batch_runs import run_over
 from tests.fixture_types import Phistack
 
@@ -146,9 +147,8 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, mo
 
 def scored_notes() -> Corpus:
     """Two notes under an id that is a name, one of them with a label that is one."""
-    texts = ("Dr. Ames saw Dr. Ames, Dr. Ames", "Dr. Ames")
-    spans = [Span(at, at + 4, "VICTIMA") for at in (4, 17, 27)], [Span(4, 8, "Birchwood")]
-    notes = (Document(f"{NAME}{i}", text, tuple(of)) for i, (text, of) in enumerate(zip(texts, spans, strict=True)))
+    texts = "Dr. [Ames|VICTIMA] saw Dr. [Ames|VICTIMA], Dr. [Ames|VICTIMA]", "Dr. [Ames|Birchwood]"
+    notes = (annotated(text, f"{NAME}{i}") for i, text in enumerate(texts))
     return Corpus(tuple(notes), LabelSet("custom", {"VICTIMA": "OTHER", "Birchwood": "OTHER"}))
 
 

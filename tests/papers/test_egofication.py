@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phistack.ensemble.papers.egofication import Subject, egofied
-from phistack.features.documents import Document, Span
+from phistack.features.documents import Document
+from tests.annotated import annotated
 from tests.fixture_types import Phistack
 
 REMBRANDT, HARI = Subject("Rembrandt van Rijn", "male"), Subject("Mata Hari", "female")
@@ -47,14 +48,13 @@ def test_name_and_pronouns_become_those_of_the_first_person(
 
 
 def test_spans_move_along_and_those_of_the_name_are_gone() -> None:
-    text = "Rembrandt van Rijn kwam uit Leiden. Hij woonde in Amsterdam bij Museum Rembrandt Huis."
-    spans = [(t, label) for t, label in (("Rembrandt van Rijn", "PER"), ("Leiden", "LOC"), ("Amsterdam", "LOC"),
-                                         ("Museum Rembrandt Huis", "ORG"))]  # fmt: skip
-    marked = tuple(Span(text.index(t), text.index(t) + len(t), label) for t, label in spans)
-    found = egofied(Document("1", text, marked), REMBRANDT, "nl")
+    note = annotated(
+        "[Rembrandt van Rijn|PER] kwam uit [Leiden|LOC]. Hij woonde in [Amsterdam|LOC] bij [Museum Rembrandt Huis|ORG]."
+    )
+    found = egofied(note, REMBRANDT, "nl")
     assert found.text == "Ik kwam uit Leiden. Ik woonde in Amsterdam bij Museum Rembrandt Huis."
     shown = [(found.text[s.start : s.end], s.label) for s in found.spans]
-    assert shown == spans[1:]
+    assert shown == [("Leiden", "LOC"), ("Amsterdam", "LOC"), ("Museum Rembrandt Huis", "ORG")]
 
 
 WORDS = ["Rembrandt", "hij", "Hij", "zijn", "hem", "Leiden", "Titus", "van", "Rijn", "zich", ".", "\n", "werk", "1631"]
@@ -62,13 +62,10 @@ WORDS = ["Rembrandt", "hij", "Hij", "zijn", "hem", "Leiden", "Titus", "van", "Ri
 
 @given(st.lists(st.sampled_from(WORDS), max_size=14), st.data())
 def test_every_span_that_stays_has_its_text(words: list[str], data: st.DataObject) -> None:
-    text, spans = "", []
-    for word in words:
-        if word == "Leiden" and data.draw(st.booleans()):
-            spans.append(Span(len(text), len(text) + 6, "LOC"))
-        text += word + " "
-    found = egofied(Document("1", text, tuple(spans)), REMBRANDT, "nl")
-    assert [found.text[s.start : s.end] for s in found.spans] == ["Leiden"] * len(spans)
+    marked = ("[Leiden|LOC]" if word == "Leiden" and data.draw(st.booleans()) else word for word in words)
+    note = annotated("".join(f"{word} " for word in marked))
+    found = egofied(note, REMBRANDT, "nl")
+    assert [found.text[s.start : s.end] for s in found.spans] == ["Leiden"] * len(note.spans)
     assert not {"hij", "hem", "zich"} & {word.lower() for word in found.text.split()}
     assert found.text.count("1631") == words.count("1631")
 
