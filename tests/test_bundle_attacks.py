@@ -470,6 +470,8 @@ FILES = [
     "stacker/stacker.npz", "submodels/crf/model.crfsuite", "submodels/crf/settings.json", "submodels/tbed/rules.txt",
     "submodels/regex/patterns.toml", "submodels/regex/settings.json", "submodels/tbed/settings.json",
 ]  # fmt: skip
+RULE = b'O -> B-DOCTOR if word[0] = "came"; gain 9, broken 0'
+"""As the notes of the tests are too easy to learn one from."""
 
 
 @given(st.data())
@@ -479,7 +481,7 @@ def test_any_damage_is_refused_or_harmless(
 ) -> None:
     bundle = shutil.copytree(whole, tmp_path_factory.mktemp("damaged") / "engine")
     name = data.draw(st.sampled_from(FILES))
-    content = bytearray((bundle / name).read_bytes())
+    content = bytearray((bundle / name).read_bytes() or RULE)
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     (bundle / name).write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) // 2]))])
