@@ -10,7 +10,8 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import placeholders
 from phistack.ensemble.synthesis.names import invent_name, invent_person
 from phistack.ensemble.synthesis.notes import note_types_of
-from phistack.ensemble.synthesis.templates import Lists, is_held_out, lists_of, part_of, table
+from phistack.ensemble.synthesis.templates import Lists, is_held_out, lexicon_of, lists_of, part_of, table
+from phistack.features.columns.installed import clinical_words
 from phistack.features.documents import Corpus, Document
 from phistack.features.letters import fold
 
@@ -188,3 +189,19 @@ def test_short_lists_and_what_is_said_anyway_are_not_held_out() -> None:
 def test_hospital_notes_have_lexicons_too() -> None:
     notes = {lexicon: synthesize(5, seed=2, lexicon=lexicon).documents for lexicon in ("whole", "train", "test")}
     assert notes["train"] != notes["test"] and all(len(found) == 5 for found in notes.values())
+
+
+def test_a_third_of_the_clinical_lexicon_is_in_no_training_note_and_the_rest_is_drawn(corpus: Corpus) -> None:
+    for name, words in clinical_words("en").items():
+        whole, train, test = (set(lexicon_of("en", part)[f"lexicon_{name}"]) for part in ("whole", "train", "test"))
+        assert 0.6 < len(whole) / len(words) < 0.73 and train < whole
+        assert train | test == set(words) and not train & test
+    said = set(re.findall(r"\w+", "\n".join(note.text.lower() for note in corpus.documents)))
+    assert len(said & set(lexicon_of("en", "train")["lexicon_drugs"])) > 300
+
+
+def test_eponyms_are_surnames_too_and_credentials_are_no_part_of_a_name(corpus: Corpus) -> None:
+    eponyms = set(clinical_words("en")["eponyms"])
+    spans = [note.text[s.start : s.end] for note in corpus.documents for s in note.spans if s.label == "DOCTOR"]
+    assert len([name for name in spans if name.split()[-1].lower() in eponyms]) > 20
+    assert not [name for name in spans if re.search(r"\w\w,? (RN|LPN|CRNA|FACEP|LCSW|BSN)$", name)]
