@@ -85,7 +85,8 @@ FOUND = {
         "mail [[EMAIL|ann.lee@example.org]] now", "from [[IPADDR|192.168.0.12]]",
         "PID|1||[[MEDICALRECORD|123456]]^^^MRN||[[PATIENT|BIRCHWOOD^ANSELM^Q]]||[[DATE|19500403]]|M|||"
         "[[STREET|12 ELM ST]]^^[[CITY|ALBION]]^^[[ZIP|62704]]||[[PHONE|(217)555-0134]]",
-        "NK1|1|[[PATIENT|BIRCHWOOD^EDNA]]|SPO", "PV1|1|I|4E^12||||30117^[[DOCTOR|BRANDVOLD^TROND]]|",
+        "NK1|1|[[PATIENT|BIRCHWOOD^EDNA]]|SPO", "mail ann.lee@[[EMAIL|example org]] now",
+        "PV1|1|I|4E^12||||[[IDNUM|30117]]^[[DOCTOR|BRANDVOLD^TROND]]|", "PV1|1|I|||||20^Y|[[IDNUM|30442]]^B|",
         '{"family":"[[PATIENT|Birchwood]]","given":["[[PATIENT|Anselm]]"],"status":"final"}',
         "<family>[[PATIENT|Birchwood]]</family><status>final</status>",
         "pt_name=[[PATIENT|anselm.birchwood]];ssn=[[SSN|078051120]];unit=mg", "user=[[USERNAME|tgrubb2]] action=VIEW",

@@ -44,11 +44,8 @@ INSIDE = (*UNSEEN, "\v", "\u0085", "\u2800", "-\n")
 NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>")
 """What is read as nothing or as a line end between letters."""
 
-KNOWN_TO_BE_LEFT = frozenset((
-    "date with -\\n", "telephone with -\\n",
-    "email with  ", "email with \\t", "email with \\xa0", "email with \\u2009", "email with %20", "email with =20",
-))  # fmt: skip
-"""What the English engine covers in part only: of an address whose full stops are blanks, it leaves the domain."""
+KNOWN_TO_BE_LEFT = frozenset(("date with -\\n", "telephone with -\\n"))
+"""What the English engine covers in part only."""
 
 PASSAGES: dict[str, str] = tomllib.loads((Path(__file__).parent / "passages.toml").read_text(encoding="utf-8"))
 ENGINES = {"en": "english", "es": "spanish", "de": "german", "nl": "dutch", "sv": "swedish"}
