@@ -34,7 +34,7 @@ ALONE: list[tuple[str, str, str, dict[str, Any], float]] = [
         {"submodels": {"lstm": LSTM}},
         0,
     ),
-    ("tjongkimsang2019", "entities", "nl", {"features": {"ner": ""}}, 0.3),
+    ("tjongkimsang2019", "entities", "nl", {"features": {"ner": ""}}, 0.2),
     ("trienes2020-crf", "crf", "nl", {"submodels": {"crf": {"max_iterations": 15}}}, 0.3),
     ("trienes2020-rules", "deduce", "nl", {}, 0.6),
 ]
