@@ -2,7 +2,7 @@
 
     phistack synthesize notes --documents 1000 --registers all --lexicon train --seed 1
     phistack train notes --model engine
-    python -m benchmarks.origins engine                           29 origins, 240 sentences each; some minutes
+    python -m benchmarks.origins engine                           37 origins, 240 sentences each; some minutes
     python -m benchmarks.origins engine --origins korean,hebrew --sentences 60
 
 A name is *touched* if any accepted span, of whatever label, touches it, and *covered* if accepted spans cover all its
@@ -16,12 +16,12 @@ import argparse
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.synthesis.names import invent_person
 from phistack.ensemble.synthesis.templates import table
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -73,12 +73,12 @@ class Recall:
 def main() -> None:
     """Parse the arguments and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="a bundle")
+    parser.add_argument("model", help="a bundle, or the name of one that ships")
     parser.add_argument("--sentences", type=int, default=240, help="for each origin")
     parser.add_argument("--origins", default=",".join(table("en/origins")), help="names separated by commas")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    engine = load_bundle(arguments.model)
+    engine = load_bundle(bundle_path(arguments.model))
     found = [
         recall_of(origin, engine.annotate, arguments.sentences, seed=arguments.seed)
         for origin in comma_list(arguments.origins)
