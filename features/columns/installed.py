@@ -20,7 +20,7 @@ A package registers such an object under the name of the column, by an entry poi
                                       "0" for an unknown word, nothing for what begins with no letter
     usual_case                        how the word is usually written (`a` small, `Aa` capital, `AA` capitals, `?`
                                       unknown) and how here: `Aa/a` for `nguyen`; nothing for what begins with no
-                                      letter; English and German
+                                      letter
     clinical                          the category of a clinical word, such as `eponyms` or `credentials`
     number_pattern                    `date`, `part` or `phone` where the token is in text that looks like one
     regex_hit                         `email`, `url`, `ip`, or `digits`, a series of five digits or more

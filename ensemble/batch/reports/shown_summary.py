@@ -22,7 +22,8 @@ from typing import Any
 import msgspec
 
 from phistack.ensemble.batch.columns import KEEP, PSEUDONYM, REMOVE, Columns
-from phistack.ensemble.batch.reports.summary import KEYS, CountsByName, Summary
+from phistack.ensemble.batch.reports.summary import KEYS, PAGE, CountsByName, Summary
+from phistack.ensemble.batch.settings import run_folder
 from phistack.ensemble.tools.progress import many
 from phistack.ensemble.tools.templates import template
 from phistack.features.formats.recognise import FORMATS
@@ -80,7 +81,7 @@ _TOTALS = ("notes", "quarantined", "with_phi", "unresolved", "not_in_roster", "w
 def done(summary: Summary, target: Path) -> str:
     """What was replaced, what was kept, and what may still be in the output."""
     replaced, *others = statements(summary, target, brief=True)
-    return "; ".join([f"{replaced}, written to {target}", *others]) + f" (see {target}.run/summary.html)"
+    return "; ".join([f"{replaced}, written to {target}", *others]) + f" (see {run_folder(target) / PAGE})"
 
 
 def statements(summary: Summary, output: Path, *, brief: bool = False) -> list[str]:
@@ -141,7 +142,7 @@ def drifted(summary: Summary) -> list[str]:
 
 def next_steps(summary: Summary, output: Path) -> list[str]:
     """What a person's next ten minutes are best spent on, by what the run showed; the most useful first."""
-    run, settings = f"{output}.run", summary.settings
+    run, settings = run_folder(output), summary.settings
     steps = []
     if summary.n_left:
         steps.append(
