@@ -152,10 +152,10 @@ def _named(origin: str, sex: str, world: Mapping[str, Any], language: str, rng: 
 
 
 def _drawn(draw: Callable[[], str], lexicon: str) -> str:
-    """The first draw that the lexicon has, or after many draws the last."""
-    drawn = [draw()]
+    """The first draw that the lexicon has, or after many draws the last, without blanks around it, as Faker has some."""
+    drawn = [draw().strip()]
     while lexicon != "whole" and is_held_out(drawn[-1]) != (lexicon == "test") and len(drawn) < 50:
-        drawn.append(draw())
+        drawn.append(draw().strip())
     return drawn[-1]
 
 
