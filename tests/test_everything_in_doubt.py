@@ -38,7 +38,7 @@ def doubtful(text: str) -> list[str]:
         "The patient denies fever, cough or chest pain.", "BP 120/80mmHg, SpO2 98%", "took 500 mg for 10 days",
         "a 67-year-old woman", "pain 6/10", "pT2N0 on MRI today",
         "HISTORY OF PRESENT ILLNESS", "1. Continue the insulin.",
-        "Present Illness: none", "the patient's sister", "q6h prn", "T12-L1", "HR 88",
+        "Present Illness: none", "the patient's sister", "q6h prn", "T12-L1", "HR 88", "on Obinutuzumab, HAART and torsemide, with Cardiomegaly",
     ],
 )  # fmt: skip
 def test_words_and_numbers_that_identify_nobody_stay(text: str) -> None:
@@ -53,6 +53,7 @@ def test_words_and_numbers_that_identify_nobody_stay(text: str) -> None:
         ("call 555-0199", ["555-0199"]), ("on 03/12 and 12.05", ["03/12", "12.05"]), ("a 93-year-old", ["93-year-old"]),
         ("at 17:40 on the ward 7", ["17:40", "7"]), ("ask T.S. or jk@ward.org", ["T.S", "jk@ward.org"]),
         ("hospital number 20220916", ["20220916"]), ("in Lakeside", ["Lakeside"]), ("with xq7", ["xq7"]),
+        ("she met Yasmin, Nash, Hickman and AKM there", ["Yasmin", "Nash", "Hickman", "AKM"]),
     ],
 )  # fmt: skip
 def test_what_is_not_known_to_be_safe_goes(text: str, gone: list[str]) -> None:

@@ -7,7 +7,8 @@ A note is read in stretches without white space. A stretch is safe if each of it
 is not a name in its place, a number with a unit or after what it measures, or what `safe.toml` has. A word with a
 capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt.
 
-The words are in `safe/LANGUAGE.txt`, without those that are also names; `benchmarks/safe_words.py` makes them.
+The words are in `safe/LANGUAGE.txt`, without those that are also names; `benchmarks/safe_words.py` makes them. Drugs,
+terms and the longer abbreviations are those of the column `clinical`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from importlib import resources
 
 from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.stacking.overruling import Overruling
+from phistack.features.columns.installed import clinical_words
 from phistack.features.documents import Span
+from phistack.features.errors import PackageError
 from phistack.features.passages import IN_DOUBT
 from phistack.features.ranges import Range, overlapping_each, ranges_of, remainders
 from phistack.features.registry import packaged_table
@@ -35,6 +38,8 @@ _OPENS = re.compile(r"(?:^|[.!?:;]|\n)[\s\"'(\[*•#>-]*$")
 
 _MARKS = ".,;:!?()[]{}<>\"'“”‘’«»*-–—/#=+~|_•"
 _MOST_INITIALS = 3
+_NAMING_NOBODY = ("abbreviations", "drugs", "terms")
+"""Categories of the clinical lexicon; eponyms, devices and scores are called after people."""
 _SIGNS = re.compile(r"[.\])]*(?:[ \t]*(?:\n|$)|[ \t]{2})")
 _NUMBERING = re.compile(r"\(?\d{1,2}[.)]")
 _LONGEST_NUMBER = 4
@@ -69,10 +74,11 @@ class SafeText:
         known = tuple(language for language in languages if word_list(language))
         words = frozenset().union(own, *map(word_list, known))
         table = packaged_table(_PACKAGE, "safe.toml")
-        clinical, units, measures = (
+        clinical, units, measures, names = (
             frozenset(word for language in ("all", *known) for word in table[name].get(language, "").split())
-            for name in ("clinical", "units", "measures")
+            for name in ("clinical", "units", "measures", "names")
         )
+        clinical |= frozenset().union(*map(_lexicon, known)) - names
         forms = re.compile("|".join(f"(?:{form})" for form in table["forms"].values()))
         return cls(known, words, clinical, forms, units, measures)
 
@@ -150,6 +156,17 @@ def word_list(language: str) -> frozenset[str]:
     """The words of a language, in small letters, that are not names; none for a language without a list."""
     file = resources.files(_PACKAGE) / "safe" / f"{language}.txt"
     return frozenset(file.read_text(encoding="utf-8").split() if file.is_file() else ())
+
+
+@cache
+def _lexicon(language: str) -> frozenset[str]:
+    """Clinical words of a language that name nobody, in small letters; shorter ones may be anybody's initials."""
+    try:
+        words = clinical_words(language)
+    except PackageError:
+        return frozenset()
+    found = (word for category in _NAMING_NOBODY for word in words[category])
+    return frozenset(word for word in found if len(word) > _MOST_INITIALS)
 
 
 @dataclass(frozen=True)
