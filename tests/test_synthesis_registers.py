@@ -59,7 +59,7 @@ def test_about_a_tenth_of_long_notes_and_many_short_ones_have_no_phi(corpus: Cor
     for note in corpus.documents:
         clean[register_of(note)].append(not note.spans)
     shares = {register: sum(found) / len(found) for register, found in clean.items() if found}
-    assert 0.3 < shares["question"] < 0.6
+    assert 0.1 < shares["question"] < 0.4
     assert 0.4 < shares["everyday"] < 0.9
     assert 0.3 < shares["entry"] < 0.7
     long = [name for name in PROSE if name not in ("question", "entry", "everyday", "general")]
