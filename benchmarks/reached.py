@@ -42,7 +42,10 @@ def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> dict[str, floa
     for note, changed in zip(notes, stretches, strict=True):
         tally.add(note, note.spans, changed)
     found = tally.figures()[ALL]
-    shares = {"identifiers touched": found.touched, "identifiers covered": found.covered, "precision": found.right}
+    shares = {
+        "identifiers touched": found.touched, "identifiers covered": found.covered, "precision": found.right,
+        "other words changed": found.lost,
+    }  # fmt: skip
     figures = {name: measure.value for name, measure in shares.items() if measure}
     clean = [bool(changed) for note, changed in zip(notes, stretches, strict=True) if not note.spans]
     return figures | ({"clean notes changed": sum(clean) / len(clean)} if clean else {})
