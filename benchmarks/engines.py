@@ -27,6 +27,7 @@ from benchmarks.measuring import CORPORA
 from benchmarks.other_domain import engine_on
 from benchmarks.reached import redaction_on
 from phistack.ensemble.bundles.bundle import load_bundle
+from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.engine.options import RECALLS
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
-    parser.add_argument("--measure", type=Path, help="measure this bundle instead of making one")
+    parser.add_argument("--measure", type=Path, help="measure this bundle, or an engine that ships, instead of making one")
     parser.add_argument("--recall", default=BALANCED, choices=RECALLS, help="which threshold is measured")
     parser.add_argument("--choosers", action="store_true", help="compare how the members' candidates are chosen from")
     parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")
@@ -168,7 +169,7 @@ def main() -> None:
             sources=wanted.sources, measure=lambda engine: list(wanted.measure(engine)),
         )  # fmt: skip
         print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.2f} MB")
-    bundle = arguments.measure or arguments.out
+    bundle = bundle_path(str(arguments.measure or arguments.out))
     if arguments.choosers:
         engine = load_bundle(bundle).with_options(cascade=False)
         for name, gold in wanted.others():
