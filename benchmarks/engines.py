@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, default=CORPORA)
     parser.add_argument("--out", type=Path, help="the bundle to make")
     parser.add_argument("--cache", type=Path, help="folder that keeps the predictions of finished folds")
-    parser.add_argument("--measure", type=Path, help="measure this bundle, or an engine that ships, instead of making one")
+    parser.add_argument("--measure", type=Path, help="measure this bundle, or a shipped one, by its name")
     parser.add_argument("--recall", default=BALANCED, choices=RECALLS, help="which threshold is measured")
     parser.add_argument("--choosers", action="store_true", help="compare how the members' candidates are chosen from")
     parser.add_argument("--lexicon", default="whole", help="of the invented notes: whole, or train for a trial")

@@ -38,7 +38,8 @@ def doubtful(text: str) -> list[str]:
         "The patient denies fever, cough or chest pain.", "BP 120/80mmHg, SpO2 98%", "took 500 mg for 10 days",
         "a 67-year-old woman", "pain 6/10", "pT2N0 on MRI today",
         "HISTORY OF PRESENT ILLNESS", "1. Continue the insulin.",
-        "Present Illness: none", "the patient's sister", "q6h prn", "T12-L1", "HR 88", "on Obinutuzumab, HAART and torsemide, with Cardiomegaly",
+        "Present Illness: none", "the patient's sister", "q6h prn", "T12-L1", "HR 88",
+        "on Obinutuzumab, HAART and torsemide, with Cardiomegaly",
     ],
 )  # fmt: skip
 def test_words_and_numbers_that_identify_nobody_stay(text: str) -> None:

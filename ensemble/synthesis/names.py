@@ -152,7 +152,7 @@ def _named(origin: str, sex: str, world: Mapping[str, Any], language: str, rng: 
 
 
 def _drawn(draw: Callable[[], str], lexicon: str) -> str:
-    """The first draw that the lexicon has, or after many draws the last, without blanks around it, as Faker has some."""
+    """The first draw that the lexicon has, or after many draws the last, without the blanks around a few."""
     drawn = [draw().strip()]
     while lexicon != "whole" and is_held_out(drawn[-1]) != (lexicon == "test") and len(drawn) < 50:
         drawn.append(draw().strip())
