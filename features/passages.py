@@ -37,7 +37,7 @@ _NO_WORDS = re.compile(r"\S*[@/\\]\S*|\S+\.(?=\w)\S*")
 """E-mail and web addresses, paths and file names, which show no language."""
 
 _SHORTEST_WORD = 3
-_MOST_KNOWN = 0.5
+_MOST_KNOWN = 0.65
 _LEAST_TEXT = 8
 _MOST_SYMBOLS = 2
 _MOST_UNITS = 20

