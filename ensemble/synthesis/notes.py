@@ -219,6 +219,8 @@ class NoteWriter:
         builder, rng, layout = self.builder, self.scene.rng, part["layout"]
         drawn = _draw(pool, rng.randint(part["least"], part["most"]), layout != "prose", rng)
         heading, marker = rng.choice(part["headings"]), rng.choice(_MARKERS) if layout == "list" else ""
+        if not drawn:
+            return
         builder.literal("\n" if part["pool"] in ("letterhead", "header") or builder.rng.random() < 0.9 else "")
         if lead := part.get("lead"):
             self.write(rng.choice(lead))

@@ -24,9 +24,6 @@ UNKNOWN = 1
 LONGEST_WORD = 20
 """Characters of a word that are read, with one of padding before and after."""
 
-_LEAST_COUNT = 2
-"""Words, characters and values that occur less often are unknown."""
-
 
 class Encoder:
     """Ids of words, characters and feature values.
@@ -56,8 +53,14 @@ class Encoder:
         self._begins = np.cumsum([0, *(len(lookup) for lookup in lookups)], dtype=np.int32)[:-1]
 
     @classmethod
-    def of(cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, further: Iterable[str] = ()) -> Encoder:
-        """Learn what occurs more than once; :param further: normal forms that are known however rare."""
+    def of(
+        cls, tables: Sequence[FeatureTable], columns: Sequence[str], *, further: Iterable[str] = (), min_count: int = 2
+    ) -> Encoder:
+        """Learn the words, characters and values of some tables.
+
+        :param further: normal forms that are known however rare.
+        :param min_count: what occurs less often is unknown.
+        """
         distinct = Counter(word for table in tables for word in table.words)
         if (space := tables[0].space).discretion_:
             # Sorted, as the order of the words would be that of the notes.
@@ -69,10 +72,10 @@ class Encoder:
             characters.update(word[:LONGEST_WORD])
         ids = [np.bincount(np.concatenate([table.column(name) for table in tables])) for name in columns]
         return cls(
-            dict.fromkeys([*(word for word, count in words.items() if count >= _LEAST_COUNT), *further]),
-            [character for character, count in characters.items() if count >= _LEAST_COUNT],
+            dict.fromkeys([*(word for word, count in words.items() if count >= min_count), *further]),
+            [character for character, count in characters.items() if count >= min_count],
             columns,
-            [[int(i) for i in np.flatnonzero(counts >= _LEAST_COUNT) if i] for counts in ids],
+            [[int(i) for i in np.flatnonzero(counts >= min_count) if i] for counts in ids],
         )
 
     def joined(self, other: Encoder) -> Encoder:

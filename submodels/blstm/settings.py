@@ -36,7 +36,7 @@ _LIMITS = {
     "learning_rate": (1e-8, 1), "decay": (0.01, 1), "development": (0, 0.9), "patience": (1, 10_000),
     "clip": (1e-6, 1e6), "average": (0, 0.99999),
     "easy_below": (0, 1000), "easy_share": (0, 1),
-    "threshold": (1e-6, 1), "networks": (1, 100), "threads": (0, 1024),
+    "threshold": (1e-6, 1), "min_count": (1, 10**6), "networks": (1, 100), "threads": (0, 1024),
 }  # fmt: skip
 """Setting -> the least and the greatest value that it may have."""
 
@@ -112,6 +112,8 @@ class BlstmSettings:
     :param easy_below: a row with a smaller loss when it was last read is easy; 0 for none.
     :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
+    :param min_count: words, characters and values of columns that occur less often are unknown; where notes are made of
+        templates, a larger one keeps the network from learning their words by heart.
     :param half_precision: whether learned weights are rounded to 16 bits, which halves the bundle.
     :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
     :param threads: threads of TensorFlow within one operation; 0 for all cores, or 1 with a process on each core. No
@@ -158,6 +160,7 @@ class BlstmSettings:
     easy_below: float = 0.3
     easy_share: float = 0.2
     threshold: float = 0.05
+    min_count: int = 2
     half_precision: bool = False
     trainer: str = "numpy"
     threads: int = 0

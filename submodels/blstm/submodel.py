@@ -113,7 +113,8 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         space = tables[0].space
         vectors = space.representations_.vectors if self.pretrained else None
         self.word_size_ = vectors.size if vectors else self.word_size
-        self.encoder_ = Encoder.of(tables, self.columns_in(space), further=vectors.words if vectors else ())
+        further = vectors.words if vectors else ()
+        self.encoder_ = Encoder.of(tables, self.columns_in(space), further=further, min_count=self.min_count)
         start, self.start_ = self.start_, None
         if start is not None:
             self.encoder_ = start.encoder_.joined(self.encoder_)
