@@ -4,8 +4,9 @@
 
 The list of safe words of `--recall everything` has the most frequent words of a language that are usually written in
 small letters or, in German, are in its dictionary. A word that is also a name, of Faker's or of `common_words.toml`, is
-in none. The list of the column `usual_case` has words as they are usually written; words of a dictionary are in small
-letters, also German nouns. For Dutch, Norwegian and Swedish it has these alone.
+in none; such words of the clinical lexicon are in a list of their own. The list of the column `usual_case` has words as
+they are usually written; words of a dictionary are in small letters, also German nouns. For Dutch, Norwegian and Swedish
+it has these alone.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from typing import Any
 from wordfreq import iter_wordlist
 
 from benchmarks.measuring import ROOT
+from phistack.ensemble.engine.doubt import lexicon
 from phistack.features.columns.gazetteers import LOCALES, Gazetteers
+from phistack.features.columns.installed import clinical_words
 from phistack.features.letters import without_accents
 from phistack.features.registry import packaged_table
 
 _OUT = ROOT / "ensemble" / "engine" / "safe"
 _USUAL_OUT = ROOT / "features" / "columns" / "usual_case"
 _USUAL = ("de", "en", "es", "nl", "no", "sv")
+_CLINICAL = ("de", "en", "es", "nl")
 _MOST, _MOST_USUAL = 40_000, 100_000
 _CLOSED = 250
 """So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
@@ -63,9 +67,17 @@ def main() -> None:
         words = [word for number, word in enumerate(words) if number < _CLOSED or not _is_name(word, names | often)]
         (_OUT / f"{language}.txt").write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
         print(f"{language}: {len(words):,} words")
+    (_OUT / "clinical_names.txt").write_text("\n".join(sorted({*_clinical_names(names)})) + "\n", encoding="utf-8")
     for language in _USUAL:
         usually = sorted(islice(_usually(folder, language), _MOST_USUAL))
         (_USUAL_OUT / f"{language}.txt").write_text("\n".join(usually) + "\n", encoding="utf-8")
+
+
+def _clinical_names(names: Collection[str]) -> Iterator[str]:
+    """Words of the clinical lexicons that are also names, or called after somebody."""
+    for language in _CLINICAL:
+        eponyms = clinical_words(language)["eponyms"]
+        yield from (word for word in lexicon(language) if word in eponyms or _is_name(word, names))
 
 
 def _is_name(word: str, names: Collection[str]) -> bool:

@@ -7,8 +7,9 @@ A note is read in stretches without white space. A stretch is safe if each of it
 is not a name in its place, a number with a unit or after what it measures, or what `safe.toml` has. A word with a
 capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt.
 
-The words are in `safe/LANGUAGE.txt`, without those that are also names; `benchmarks/safe_words.py` makes them. Drugs,
-terms and the longer abbreviations are those of the column `clinical`.
+The words are in `safe/LANGUAGE.txt`, without those that are also names. Drugs, terms and the longer abbreviations are
+those of the column `clinical`, but for `safe/clinical_names.txt`, which are also names. These files
+are made by `benchmarks/safe_words.py`.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ class SafeText:
         known = tuple(language for language in languages if word_list(language))
         words = frozenset().union(own, *map(word_list, known))
         table = packaged_table(_PACKAGE, "safe.toml")
-        clinical, units, measures, names = (
+        clinical, units, measures = (
             frozenset(word for language in ("all", *known) for word in table[name].get(language, "").split())
-            for name in ("clinical", "units", "measures", "names")
+            for name in ("clinical", "units", "measures")
         )
-        clinical |= frozenset().union(*map(_lexicon, known)) - names
+        clinical |= frozenset().union(*map(lexicon, known)) - word_list("clinical_names")
         forms = re.compile("|".join(f"(?:{form})" for form in table["forms"].values()))
         return cls(known, words, clinical, forms, units, measures)
 
@@ -152,14 +153,14 @@ class _Place:
 
 
 @cache
-def word_list(language: str) -> frozenset[str]:
-    """The words of a language, in small letters, that are not names; none for a language without a list."""
-    file = resources.files(_PACKAGE) / "safe" / f"{language}.txt"
+def word_list(name: str) -> frozenset[str]:
+    """The words of a list in `safe`, in small letters; those of a language are not names. None without a list."""
+    file = resources.files(_PACKAGE) / "safe" / f"{name}.txt"
     return frozenset(file.read_text(encoding="utf-8").split() if file.is_file() else ())
 
 
 @cache
-def _lexicon(language: str) -> frozenset[str]:
+def lexicon(language: str) -> frozenset[str]:
     """Clinical words of a language that name nobody, in small letters; shorter ones may be anybody's initials."""
     try:
         words = clinical_words(language)
