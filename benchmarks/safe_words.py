@@ -5,8 +5,8 @@
 The list of safe words of `--recall everything` has the most frequent words of a language that are usually written in
 small letters or, in German, are in its dictionary. A word that is also a name, of Faker's or of `common_words.toml`, is
 in none; such words of the clinical lexicon are in a list of their own. The list of the column `usual_case` has words as
-they are usually written; words of a dictionary are in small letters, also German nouns. For Dutch, Norwegian and Swedish
-it has these alone.
+they are usually written; words of a dictionary are in small letters, also German nouns. For Dutch, Norwegian and
+Swedish it has these alone.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ is not a name in its place, a number with a unit or after what it measures, or w
 capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt.
 
 The words are in `safe/LANGUAGE.txt`, without those that are also names. Drugs, terms and the longer abbreviations are
-those of the column `clinical`, but for `safe/clinical_names.txt`, which are also names. These files
-are made by `benchmarks/safe_words.py`.
+those of the column `clinical`, but for `safe/clinical_names.txt`, which are also names. These files are
+made by `benchmarks/safe_words.py`.
 """
 
 from __future__ import annotations
