@@ -31,7 +31,7 @@ from phistack.features.registry import packaged_table
 _OUT = ROOT / "ensemble" / "engine" / "safe"
 _USUAL_OUT = ROOT / "features" / "columns" / "usual_case"
 _USUAL = ("de", "en", "es", "nl", "no", "sv")
-_CLINICAL = ("de", "en", "es", "nl")
+_CLINICAL = ("de", "en", "es", "nl", "no", "sv")
 _MOST, _MOST_USUAL = 40_000, 100_000
 _CLOSED = 250
 """So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
