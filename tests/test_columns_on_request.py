@@ -91,7 +91,7 @@ def test_a_clinical_word_has_its_category_in_any_case() -> None:
         CLINICAL.of("da")
 
 
-@pytest.mark.parametrize("language", ["de", "en", "es", "nl"])
+@pytest.mark.parametrize("language", ["de", "en", "es", "nl", "no", "sv"])
 def test_no_clinical_word_is_of_two_categories_or_has_what_a_token_has_not(language: str) -> None:
     words = [word for of_category in clinical_words(language).values() for word in of_category]
     assert len(words) == len(set(words)) > 5000

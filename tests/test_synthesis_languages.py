@@ -191,7 +191,7 @@ def test_words_of_the_clinic_are_many_and_name_nobody(language: str) -> None:
     words = table(f"{language}/words")
     for entries in words.values():
         for entry in entries:
-            assert "[[" not in entry and expand(entry, words, random.Random(0))
+            assert "[[" not in entry and expand(entry, clinical_words(language, "whole"), random.Random(0))
     plain = {entry for entries in words.values() for entry in entries if not re.search(r"[{(<]", entry)}
     drugs = {*words["generic"], *words.get("brand", ()), *words.get("medicine", ())}
     assert (len(plain) > 600 and len(drugs) > 150) or language == "no"
