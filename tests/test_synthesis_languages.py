@@ -189,9 +189,10 @@ def test_names_that_are_held_out_stand_in_no_training_note(language: str) -> Non
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_words_of_the_clinic_are_many_and_name_nobody(language: str) -> None:
     words = table(f"{language}/words")
+    known = {**clinical_words(language, "whole"), **invent_patient(1, seed=0, language=language).words}
     for entries in words.values():
         for entry in entries:
-            assert "[[" not in entry and expand(entry, clinical_words(language, "whole"), random.Random(0))
+            assert "[[" not in entry and expand(entry, known, random.Random(0))
     plain = {entry for entries in words.values() for entry in entries if not re.search(r"[{(<]", entry)}
     drugs = {*words["generic"], *words.get("brand", ()), *words.get("medicine", ())}
     assert (len(plain) > 600 and len(drugs) > 150) or language == "no"
@@ -207,7 +208,7 @@ def test_words_of_the_clinic_never_stand_in_a_span(language: str) -> None:
         for note in notes_in(language).documents
         for match in re.finditer(rf"(?<!\w)({long})(?!\w)", note.text)
     ]
-    assert len(hits) > 50 and sum(hits) / len(hits) < 0.03  # one surname in 20 is an eponym
+    assert len(hits) > 50 and sum(hits) / len(hits) < 0.05  # one surname in 20 is an eponym
 
 
 def test_names_begin_and_end_where_words_do(corpus: Corpus) -> None:
