@@ -87,6 +87,7 @@ FOUND = {
         "[[STREET|12 ELM ST]]^^[[CITY|ALBION]]^^[[ZIP|62704]]||[[PHONE|(217)555-0134]]",
         "NK1|1|[[PATIENT|BIRCHWOOD^EDNA]]|SPO", "mail ann.lee@[[EMAIL|example org]] now",
         "by Dr. [[DOCTOR|Hilda]]|[[DOCTOR|Quackenbush]] today",
+        "by Dr. [[DOCTOR|Hilda]].[[DOCTOR|Quackenbush]] today",
         "PV1|1|I|4E^12||||[[IDNUM|30117]]^[[DOCTOR|BRANDVOLD^TROND]]|", "PV1|1|I|||||20^Y|[[IDNUM|30442]]^B|",
         '{"family":"[[PATIENT|Birchwood]]","given":["[[PATIENT|Anselm]]"],"status":"final"}',
         "<family>[[PATIENT|Birchwood]]</family><status>final</status>",
