@@ -30,8 +30,7 @@ from phistack.features.registry import packaged_table
 
 _OUT = ROOT / "ensemble" / "engine" / "safe"
 _USUAL_OUT = ROOT / "features" / "columns" / "usual_case"
-_USUAL = ("de", "en", "es", "nl", "no", "sv")
-_CLINICAL = ("de", "en", "es", "nl", "no", "sv")
+_LANGUAGES = ("de", "en", "es", "nl", "no", "sv")
 _MOST, _MOST_USUAL = 40_000, 100_000
 _CLOSED = 250
 """So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
@@ -58,7 +57,7 @@ def main() -> None:
         for entry in lists.entries[column]
         if len(entry) == 1
     }
-    for language in ("de", "en", "es", "nl", "no", "sv"):
+    for language in _LANGUAGES:
         often = set(without_accents(packaged_table(_REPEATS, "common_words.toml").get(language, "")).split())
         ranked = enumerate(_words(folder, language))
         jobs = {entry[0] for entry in Gazetteers.of_language(language).entries["occupation"] if len(entry) == 1}
@@ -68,14 +67,14 @@ def main() -> None:
         (_OUT / f"{language}.txt").write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
         print(f"{language}: {len(words):,} words")
     (_OUT / "clinical_names.txt").write_text("\n".join(sorted({*_clinical_names(names)})) + "\n", encoding="utf-8")
-    for language in _USUAL:
+    for language in _LANGUAGES:
         usually = sorted(islice(_usually(folder, language), _MOST_USUAL))
         (_USUAL_OUT / f"{language}.txt").write_text("\n".join(usually) + "\n", encoding="utf-8")
 
 
 def _clinical_names(names: Collection[str]) -> Iterator[str]:
     """Words of the clinical lexicons that are also names, or called after somebody."""
-    for language in _CLINICAL:
+    for language in _LANGUAGES:
         eponyms = clinical_words(language)["eponyms"]
         yield from (word for word in lexicon(language) if word in eponyms or _is_name(word, names))
 

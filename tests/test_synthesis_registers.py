@@ -92,6 +92,7 @@ def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
     people = (f"{origin}.{part}" for origin in ORIGINS for part in ("female", "male", "family"))
     lists = ("city", "founder", "saint", *people)
     unseen = {fold(name) for one in lists for name in {*names("whole")[one]} - {*names("train")[one]}}
+    unseen -= {"qing"}  # which a typing error makes of another name
     everything = {fold(name) for one in lists for name in names("whole")[one]}
     assert len(unseen) > 300 and all(map(is_held_out, unseen)) and len(unseen) / len(everything) > 0.12
     for note in corpus.documents:
@@ -99,8 +100,7 @@ def test_names_held_out_are_in_no_training_note(corpus: Corpus) -> None:
             if span.label in ("PATIENT", "DOCTOR", "CITY", "HOSPITAL"):
                 written = fold(note.text[span.start : span.end])
                 words = {written, *re.split(r"[\s,]+", written)}
-                # Short ones may be initials, or other names with a typing error.
-                assert not {word for word in words & unseen if len(word) > 4}, note.id
+                assert not {word for word in words & unseen if len(word) > 3}, note.id  # the short may be initials
 
 
 def test_terms_held_out_are_in_no_training_note_and_in_test_notes(corpus: Corpus) -> None:

@@ -25,7 +25,6 @@ from phistack.ensemble.engine.reading import Batch, Reading
 from phistack.ensemble.stacking.overruling import Overruling
 from phistack.features.columns.installed import clinical_words
 from phistack.features.documents import Span
-from phistack.features.errors import PackageError
 from phistack.features.passages import IN_DOUBT
 from phistack.features.ranges import Range, overlapping_each, ranges_of, remainders
 from phistack.features.registry import packaged_table
@@ -162,10 +161,7 @@ def word_list(name: str) -> frozenset[str]:
 @cache
 def lexicon(language: str) -> frozenset[str]:
     """Clinical words of a language that name nobody, in small letters; shorter ones may be anybody's initials."""
-    try:
-        words = clinical_words(language)
-    except PackageError:
-        return frozenset()
+    words = clinical_words(language)
     found = (word for category in _NAMING_NOBODY for word in words[category])
     return frozenset(word for word in found if len(word) > _MOST_INITIALS)
 
