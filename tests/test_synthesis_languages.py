@@ -203,12 +203,13 @@ def test_words_of_the_clinic_never_stand_in_a_span(language: str) -> None:
     words = table(f"{language}/words")
     hard = {entry for name in ("eponym", "generic", "sign", "gene") for entry in words.get(name, ())}
     long = "|".join(sorted((re.escape(entry) for entry in hard if len(entry) > 7 and entry.isprintable()), key=len))
-    hits = [
-        any(span.start < match.end() and match.start() < span.end for span in note.spans)
+    # Once a note, as a person is named several times in it.
+    hits = {
+        (note.id, match.group()): any(span.start < match.end() and match.start() < span.end for span in note.spans)
         for note in notes_in(language).documents
         for match in re.finditer(rf"(?<!\w)({long})(?!\w)", note.text)
-    ]
-    assert len(hits) > 50 and sum(hits) / len(hits) < 0.05  # one surname in 20 is an eponym
+    }
+    assert len(hits) > 50 and sum(hits.values()) / len(hits) < 0.03  # one surname in 20 is an eponym
 
 
 def test_names_begin_and_end_where_words_do(corpus: Corpus) -> None:
