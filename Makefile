@@ -24,6 +24,10 @@ CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
 EXTRAS ?= parquet
 
+# The environment is installed without bytecode. Each process would compile all that it imports (TensorFlow: 8 seconds)
+# where this variable, which images of containers often set, keeps it from being written.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One process a core and one thread a process: numeric libraries that start threads of their own only make it slower.
 test demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
 test meddocan english: export OMP_NUM_THREADS = 1
