@@ -266,13 +266,13 @@ def test_a_list_of_names_may_have_blanks() -> None:
 
 
 def test_help_is_quick() -> None:
-    """Under a second of processor time; the best of three, as the machine may be busy."""
+    """Half a second of processor time; the best of three, as the machine may be busy."""
     code = "import sys, time\nfrom phistack.ensemble.command_line.app import main\nsys.argv = ['phistack', '--help']\n"
     code += "try: main()\nfinally: print(time.process_time(), file=sys.stderr)"
     spent = []
     for _ in range(3):
         begin = time.monotonic()
         spent.append(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr))
-        if spent[-1] <= 0.9 or time.monotonic() - begin > 30:
+        if spent[-1] <= 0.5 or time.monotonic() - begin > 30:
             break
-    assert min(spent) <= 0.9
+    assert min(spent) <= 0.5

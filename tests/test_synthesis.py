@@ -9,6 +9,7 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.grammar import FORMS, Placeholder, expand, placeholders, write_date
 from phistack.ensemble.synthesis.marked_text import Style, TextBuilder, mistype
 from phistack.ensemble.synthesis.names import Name
-from phistack.ensemble.synthesis.notes import LANGUAGES
+from phistack.ensemble.synthesis.notes import LANGUAGES, NoteWriter
 from phistack.ensemble.synthesis.patients import invent_patient
 from phistack.ensemble.synthesis.scene import Scene
 from phistack.ensemble.synthesis.templates import table
@@ -183,20 +184,33 @@ def test_builder_keeps_offsets(pieces: list[tuple[str, str]]) -> None:
     assert [(span.label, text[span.start : span.end]) for span in spans] == expected
 
 
-def written_with_article(*, english: bool) -> str:
+def written(text: str, *, english: bool = True) -> str:
     builder = TextBuilder(Style(), random.Random(0), english=english)
-    builder.literal("a aspirin")
+    builder.literal(text)
     return builder.build()[0]
 
 
-def test_builder_mends_the_article_before_an_age() -> None:
+def test_builder_mends_the_article_before_a_vowel() -> None:
     builder = TextBuilder(Style(), random.Random(0))
     builder.literal("a ")
     builder.phi("80", "AGE")
     text, spans = builder.build()
-    assert text == "an 80"
-    assert written_with_article(english=True) == "an aspirin" and written_with_article(english=False) == "a aspirin"
-    assert text[spans[0].start : spans[0].end] == "80"
+    assert text == "an 80" and text[spans[0].start : spans[0].end] == "80"
+    assert written("a aspirin") == "an aspirin" and written("a aspirin", english=False) == "a aspirin"
+    assert written("Seen. A elderly\nA aspirin") == "Seen. An elderly\nAn aspirin"
+    assert written("grade A and Hepatitis A again") == "grade A and Hepatitis A again"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_title_is_a_line_of_its_own(language: str) -> None:
+    patient = invent_patient(3, seed=0, language=language)
+    recipes = table(f"{language}/note_types").items()
+    for (name, recipe), seed in product(recipes, range(4)):
+        writer = NoteWriter.begun(
+            patient, name, patient.first_visit, random.Random(seed), Style(), recipe.get("once", ())
+        )
+        text, _ = writer.compose({**recipe, "titles": ["TITLE"]})
+        assert text.startswith("TITLE\n"), name
 
 
 @given(st.text("abcdefgh' -", max_size=12), st.integers(0, 99))

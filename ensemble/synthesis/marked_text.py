@@ -46,7 +46,7 @@ _GAP, _DISGUISES = re.compile(r"(?<=\w)[\W_]+(?=\w)"), (*".,_-/|*;", " ", " ", "
 _LONG_WORD, _LONG_SMALL_WORD = re.compile(r"\b[^\W\d_]{6,}\b"), re.compile(r"\b[a-z]{6,}\b")
 _WIDTHS = (40, 60, 72, 80, 100)
 _ARTICLE_AT_END = re.compile(r"\b[Aa] $")
-_ARTICLE_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aei]|o(?!n[ce])|8|11\b|18\b)")
+_ARTICLE_BEFORE_VOWEL = re.compile(r"(\ba|^A|(?<=[.!?:] )A) (?=[aei]|o(?!n[ce])|8|11\b|18\b)", re.M)
 _SAID_WITH_VOWEL = re.compile(r"8|11\b|18\b|[AEIOUaeio]")
 
 
@@ -96,13 +96,19 @@ class TextBuilder:
         self._spans.append(Span(self._length, self._length + len(text), label))
         self._add(text)
 
+    @property
+    def at_line_start(self) -> bool:
+        """Whether what is added next begins a line."""
+        return not self._pieces or self._pieces[-1].endswith("\n")
+
     def build(self) -> Marked:
         """The text and its spans."""
         return "".join(self._pieces), tuple(self._spans)
 
     def _add(self, text: str) -> None:
-        self._pieces.append(text)
-        self._length += len(text)
+        if text:
+            self._pieces.append(text)
+            self._length += len(text)
 
     def _maybe_mistyped(self, word: re.Match[str]) -> str:
         return mistype(word[0], self.rng) if self.rng.random() < self.style.word_errors else word[0]

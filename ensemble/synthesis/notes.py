@@ -221,7 +221,8 @@ class NoteWriter:
         heading, marker = rng.choice(part["headings"]), rng.choice(_MARKERS) if layout == "list" else ""
         if not drawn:
             return
-        builder.literal("\n" if part["pool"] in ("letterhead", "header") or builder.rng.random() < 0.9 else "")
+        is_set_off = part["pool"] in ("letterhead", "header") or builder.rng.random() < 0.9
+        builder.literal("\n" if is_set_off or not builder.at_line_start else "")
         if lead := part.get("lead"):
             self.write(rng.choice(lead))
             builder.literal("\n")
