@@ -35,7 +35,6 @@ from phistack.ensemble.evaluation.tables import percent
 from phistack.ensemble.stacking.thresholds import BALANCED
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.synthesis.carriers import carry
-from phistack.ensemble.synthesis.notes import note_types_of
 from phistack.ensemble.tasks.training import train_with_report
 from phistack.ensemble.training.settings import EngineSettings, merged
 from phistack.features.documents import Corpus, Document
@@ -90,7 +89,7 @@ class Recipe:
         """All that it learns from; :raises SettingsError: if a corpus is not there."""
         parts = [_read(self.home / name) for name in self.corpora]
         for language, number in self.invented.items():
-            notes = _by_author(_invented(language, number, _SEED, self.lexicon), language)
+            notes = _invented(language, number, _SEED, self.lexicon)
             parts.append(notes if language == self.language else _apart(notes, language))
         if self.carriers:
             parts.append(carry(self._carriers(held_out=False), seed=_SEED, copies=self.copies))
@@ -142,22 +141,6 @@ def recipe(name: str, corpora: Path, lexicon: str = "whole") -> Recipe:
 
 def _invented(language: str, n_notes: int, seed: int, lexicon: str) -> Corpus:
     return synthesize(n_notes, seed=seed, language=language, registers="all", lexicon=lexicon)
-
-
-def _by_author(notes: Corpus, language: str) -> Corpus:
-    """The notes, those with templates of one author in one fold.
-
-    What other authors write has more words, names and forms that no member knows than another patient's note. Where
-    the stacker learns from such notes, it knows how sure a member may be of them. The name of a type begins with the
-    author's, up to `_`.
-    """
-
-    def author(note: Document) -> str:
-        number, record = note.id.split("-")
-        types = note_types_of(int(number), seed=_SEED, language=language, registers="all")
-        return types[int(record) - 1].split("_")[0]
-
-    return replace(notes, documents=tuple(replace(note, fold_group=author(note)) for note in notes.documents))
 
 
 def _apart(notes: Corpus, name: str) -> Corpus:
