@@ -115,12 +115,13 @@ def _expanded(language: str) -> Iterator[tuple[list[TemplatePiece], Scene]]:
 
 
 def _tagged(slot: Placeholder, scene: Scene) -> list[tuple[str, Placeholder | None]]:
-    """The pieces of a mention, each with its label in brackets; of a name with two labels, its parts."""
+    """The pieces of a mention, each with its label in brackets; a part of a name is a slot, one of an address is none."""
     labels: Mapping[str, str] = scene.patient.world["labels"]
     parts = {labels[part]: part for part in ("last", "first") if part in labels}
     written = scene.pieces(slot)
     whole = len({label for _, label in written} - {""}) == 1
-    return [
-        (f"[{label}]", slot if whole else replace(slot, form=parts.get(label, ""))) if label else (text, None)
-        for text, label in written
-    ]
+
+    def slot_of(label: str) -> Placeholder | None:
+        return slot if whole else replace(slot, form=parts[label]) if label in parts else None
+
+    return [(f"[{label}]", slot_of(label)) if label else (text, None) for text, label in written]

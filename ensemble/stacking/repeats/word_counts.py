@@ -120,11 +120,18 @@ class WordCounts:
 
 
 def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
-    """Whether a word in small letters was outside PHI in the notes of three training patients.
+    """Whether a word in small letters was outside PHI in the notes of three training patients and of one in a hundred.
+
+    Words of other languages, such as English quotations, are in fewer.
 
     :returns: `None` for an engine without word counts.
     """
-    return None if counts is None else lambda word: counts.count(fold(word)).outside >= _KNOWN
+    if counts is None:
+        return None
+    # The most frequent word is in the notes of nearly all patients.
+    n_patients = max((seen.outside for seen in counts.seen.values()), default=0)
+    least = max(_KNOWN, n_patients // 100)
+    return lambda word: counts.count(fold(word)).outside >= least
 
 
 def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:
