@@ -115,7 +115,7 @@ def _expanded(language: str) -> Iterator[tuple[list[TemplatePiece], Scene]]:
 
 
 def _tagged(slot: Placeholder, scene: Scene) -> list[tuple[str, Placeholder | None]]:
-    """The pieces of a mention, each with its label in brackets; a part of a name is a slot, one of an address is not."""
+    """The pieces of a mention, each with its label in brackets; a part of a name is a slot, one of an address not."""
     labels: Mapping[str, str] = scene.patient.world["labels"]
     parts = {labels[part]: part for part in ("last", "first") if part in labels}
     written = scene.pieces(slot)
