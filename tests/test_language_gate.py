@@ -15,6 +15,7 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.bundles.shipped import shipped_engine
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.stacking.repeats.word_counts import Seen, WordCounts, seen_words
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
@@ -273,3 +274,10 @@ def test_deidentify_holds_back_and_never_asks_about_its_output(
     assert chinese.startswith("it has text in Chinese (zh), and the engine reads English")
     assert phistack("deidentify", notes, tmp_path / "all", "--model", model, "--other-languages", "read")[0] == 0
     assert len(list((tmp_path / "all").iterdir())) == 4
+
+
+def test_a_word_is_known_from_three_patients_on_and_one_in_a_hundred() -> None:
+    few = seen_words(WordCounts("sv", {"och": Seen(12, 12), "chest": Seen(3, 3), "pain": Seen(2, 2)}))
+    many = seen_words(WordCounts("sv", {"och": Seen(900, 900), "chest": Seen(8, 8), "hosta": Seen(9, 9)}))
+    assert few is not None and few("chest") and not few("pain")
+    assert many is not None and many("hosta") and not many("chest")
