@@ -127,13 +127,13 @@ def test_notes_that_nothing_can_be_learned_from_are_refused_in_a_sentence(case: 
 
 @pytest.mark.parametrize("language", ["de", "es"])
 def test_the_defaults_serve_a_dozen_notes(language: str, tmp_path: Path) -> None:
-    write_corpus(synthesize(12, seed=1, language=language), tmp_path / "notes", format="brat")
+    write_corpus(synthesize(12, seed=2, language=language), tmp_path / "notes", format="brat")
     corpus = read_corpus(tmp_path / "notes", accept_unknown_labels=True)
     settings = EngineSettings.chosen(language=corpus.label_set.language)
     training = train(corpus, replace(settings, folds=3).only(FAST))
     reports = evaluate_systems(corpus, out_of_fold_corpora(training, corpus))
     f1 = {name: report.strict.f1.value for name, report in reports.items()}
-    assert f1["stack"] > 0.3 and f1["stack"] >= max(f1.values()) - 0.02
+    assert f1["stack"] > 0.45 and f1["stack"] >= max(f1.values()) - 0.02
 
 
 @pytest.mark.parametrize(("name", "language"), [("court-es", "es"), ("court-fr", "fr"), ("court-en", "en")])

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypedDict
 
@@ -103,6 +103,13 @@ class WordCounts:
         is_usual = seen.outside >= _OUTSIDE and seen.outside > seen.inside
         return self.is_common(word) or seen.small >= _SMALL or is_usual
 
+    @cached_property
+    def known_from(self) -> int:
+        """The number of patients from which a word is known; see `seen_words`."""
+        # The most frequent word is in the notes of nearly all patients.
+        n_patients = max((seen.outside for seen in self.seen.values()), default=0)
+        return max(_KNOWN, n_patients // 100)
+
     def never_names(self) -> Iterator[str]:
         """The folded words that were in small letters with two patients or more, and never in a name."""
         return (word for word, seen in self.seen.items() if seen.small >= _SMALL and not seen.inside)
@@ -122,16 +129,11 @@ class WordCounts:
 def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
     """Whether a word in small letters was outside PHI in the notes of three training patients and of one in a hundred.
 
-    Words of other languages, such as English quotations, are in fewer.
+    Fewer patients have a word of another language, as in an English quotation.
 
     :returns: `None` for an engine without word counts.
     """
-    if counts is None:
-        return None
-    # The most frequent word is in the notes of nearly all patients.
-    n_patients = max((seen.outside for seen in counts.seen.values()), default=0)
-    least = max(_KNOWN, n_patients // 100)
-    return lambda word: counts.count(fold(word)).outside >= least
+    return None if counts is None else lambda word: counts.count(fold(word)).outside >= counts.known_from
 
 
 def _add(document: Document, small: set[str], outside: set[str], inside: set[str]) -> None:
