@@ -187,5 +187,16 @@ def _parted(entries: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entries.split(", "))) if isinstance(entries, str) else tuple(entries)
 
 
+@cache
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text))
+
+
 def _is_in(phrase: str, text: str) -> bool:
-    return phrase in text and re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) is not None
+    """Whether the phrase is in the text as whole words."""
+    words = re.findall(r"\w+", phrase)
+    if not _words_of(text).issuperset(words):
+        return False
+    literal = re.escape(phrase)
+    # The literal comes first, as an expression that begins with a look-behind is tried at each character.
+    return words == [phrase] or re.search(rf"{literal}(?<!\w{literal})(?!\w)", text) is not None

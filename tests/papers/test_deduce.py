@@ -1,6 +1,7 @@
 """The lists and rules for Dutch notes: what they find, what they leave, and what training adds."""
 
 import itertools
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,25 @@ from phistack.features.letters import edits
 from phistack.features.saved_files import SavedFiles
 
 SPACE = FeatureSpace(FeatureSettings(language="nl"))
-TABLES = SPACE.fit(synthesize(20, seed=3, language="nl").documents)
-MODEL = DeduceSubmodel(label_set="nut").fit(TABLES)
-LISTS = DutchLists.shipped()
 
 
-def found(text: str, model: DeduceSubmodel = MODEL) -> list[tuple[str, str]]:
-    [candidates] = model.propose([SPACE.table(Document("1", text))])
+@cache
+def shipped() -> DutchLists:
+    return DutchLists.shipped()
+
+
+@cache
+def tables() -> list[FeatureTable]:
+    return SPACE.fit(synthesize(20, seed=3, language="nl").documents)
+
+
+@cache
+def trained() -> DeduceSubmodel:
+    return DeduceSubmodel(label_set="nut").fit(tables())
+
+
+def found(text: str, model: DeduceSubmodel | None = None) -> list[tuple[str, str]]:
+    [candidates] = (model or trained()).propose([SPACE.table(Document("1", text))])
     return [(text[c.span.start : c.span.end], c.span.label) for c in candidates]
 
 
@@ -54,7 +67,7 @@ def test_names_begin_after_their_titles(text: str, names: list[str]) -> None:
 def test_a_long_word_one_edit_from_a_list_counts_in_the_middle_of_a_sentence() -> None:
     assert found("belde met Willemien Hendrix") == [("Willemien Hendrix", "Name")]
     assert found("bezoek van Henriks vandaag") == [("Henriks", "Name")], "one letter from Hendriks"
-    assert found("bezoek van Henriks vandaag", DeduceSubmodel(label_set="nut", fuzzy=False).fit(TABLES)) == []
+    assert found("bezoek van Henriks vandaag", DeduceSubmodel(label_set="nut", fuzzy=False).fit(tables())) == []
     assert found("bezoek van Hinrik vandaag") == []
 
 
@@ -93,27 +106,25 @@ def test_places_institutions_and_numbers(text: str, expected: list[tuple[str, st
 
 @given(st.text(alphabet="JanvdersWm. -,:\n'’\u0301\u00a0A1", max_size=60))
 def test_whatever_stands_there_what_is_found_is_apart_and_within(text: str) -> None:
-    [candidates] = MODEL.propose([SPACE.table(Document("1", text))])
+    [candidates] = trained().propose([SPACE.table(Document("1", text))])
     assert all(a.span.end <= b.span.start for a, b in itertools.pairwise(candidates))
 
 
-@given(st.sampled_from(sorted(entry[0] for entry in LISTS.entries["family"] if len(entry[0]) > 5)), st.data())
-def test_what_is_near_a_list_is_what_edits_say(name: str, data: st.DataObject) -> None:
+@given(st.data())
+def test_what_is_near_a_list_is_what_edits_say(data: st.DataObject) -> None:
+    lists = shipped()
+    long = {entry for entry in lists.entries["family"] if len(entry[0]) > 5}
+    name = data.draw(st.sampled_from(sorted(entry[0] for entry in long)))
     place = data.draw(st.integers(0, len(name)))
-    letter = data.draw(st.sampled_from(["", "x", "xy"]))
-    word = name[:place] + letter + name[place + 1 :]
-    near = any(
-        edits(word, entry[0], 1) <= 1
-        for entry in LISTS.entries["family"]
-        if len(entry) == 1 and len(entry[0]) > 5
-    )  # fmt: skip
-    assert LISTS.has("family", word, fuzzy=True) == ((word,) in LISTS.entries["family"] or (near and len(word) > 5))
+    word = name[:place] + data.draw(st.sampled_from(["", "x", "xy"])) + name[place + 1 :]
+    near = any(edits(word, entry[0], 1) <= 1 for entry in long if len(entry) == 1)
+    assert lists.has("family", word, fuzzy=True) == ((word,) in lists.entries["family"] or (near and len(word) > 5))
 
 
 def test_own_lists_add_to_ours(tmp_path: Path) -> None:
     path = tmp_path / "lists.toml"
     path.write_text('[known_institutions]\nCare_Institute = """\nDe Blauwe Hoeve\n"""\n[names]\ngiven = "Xylander"\n')
-    model = DeduceSubmodel(label_set="nut", lists_file=str(path)).fit(TABLES)
+    model = DeduceSubmodel(label_set="nut", lists_file=str(path)).fit(tables())
     text = "Xylander ging naar De Blauwe Hoeve met Jan"
     assert found(text, model) == [("Xylander", "Name"), ("De Blauwe Hoeve", "Care_Institute"), ("Jan", "Name")]
     path.unlink()
@@ -134,7 +145,7 @@ def test_lists_that_cannot_be_used_are_one_sentence(tmp_path: Path, content: str
     path = tmp_path / "lists.toml"
     path.write_text(content)
     with pytest.raises(SettingsError, match=rf"file of lists .*lists\.toml cannot be used: .*{reported}"):
-        DeduceSubmodel(lists_file=str(path)).fit(TABLES)
+        DeduceSubmodel(lists_file=str(path)).fit(tables())
 
 
 def labelled(label_set: str, *spans: Span) -> DeduceSubmodel:
@@ -164,7 +175,7 @@ def test_reading_says_where_lines_and_sentences_begin() -> None:
 
 
 def test_a_bundle_whose_patterns_have_no_type_is_refused(tmp_path: Path) -> None:
-    MODEL.save(tmp_path)
+    trained().save(tmp_path)
     (tmp_path / "patterns.toml").write_text("[[patterns]]\nname = 'a'\nregex = 'b'\nlabels = { nut = 'Date' }\n")
     with pytest.raises(BundleError, match="has no label"):
         DeduceSubmodel.load(SavedFiles.of_folder(tmp_path), SPACE)
@@ -175,5 +186,5 @@ def tables_of(*texts: str) -> list[FeatureTable]:
 
 
 def test_the_evidence_names_rules_and_no_text() -> None:
-    names: Any = {c.evidence for note in MODEL.propose(tables_of("Mw. Jansen, Zwolle, 3-4-2019")) for c in note}
+    names: Any = {c.evidence for note in trained().propose(tables_of("Mw. Jansen, Zwolle, 3-4-2019")) for c in note}
     assert names == {"title", "town", "date in figures"}
