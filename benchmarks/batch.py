@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.measuring import run_main  # noqa: E402
 from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 
 # As the workers do; one process with the threads of two would not be one.
@@ -234,4 +235,4 @@ def _patterns(path: Path) -> Engine:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -89,4 +89,4 @@ def share_in_doubt(engine: Engine, corpus: Corpus) -> float:
 
 
 if __name__ == "__main__":
-    run_main(main, "cascade")
+    run_main(main)

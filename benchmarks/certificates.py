@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 from scipy.stats import binom
 
+from benchmarks.measuring import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy
@@ -128,4 +129,4 @@ def _row(name: str, values: Floats, bound: Callable[[Sequence[float]], float], n
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -23,7 +23,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.handwritten import handwritten
-from benchmarks.measuring import CORPORA
+from benchmarks.measuring import CORPORA, run_main
 from benchmarks.other_domain import engine_on
 from benchmarks.reached import redaction_on
 from phistack.ensemble.bundles.bundle import load_bundle
@@ -188,4 +188,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measuring import CORPORA, ROOT, Benchmark, measure, parser, write_results
+from benchmarks.measuring import CORPORA, ROOT, Benchmark, measure, parser, run_main, write_results
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -80,4 +80,4 @@ def by_template(corpus: Corpus) -> Corpus:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -30,7 +30,7 @@ from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.markdown import replaced
-from benchmarks.measuring import CORPORA, ROOT
+from benchmarks.measuring import CORPORA, ROOT, run_main
 from benchmarks.peers import PEERS, Peer, install
 from benchmarks.reached import ALL, Tally, changed_stretches
 from benchmarks.throughput import run_peer
@@ -223,4 +223,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

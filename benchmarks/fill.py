@@ -164,4 +164,4 @@ def _told(original: Corpus, filled: Filled, scrubber: Scrubber) -> str:
 
 
 if __name__ == "__main__":
-    run_main(main, "fill")
+    run_main(main)

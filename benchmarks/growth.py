@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measuring import run_main
 from phistack.ensemble.engine import Engine
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list
@@ -127,4 +128,4 @@ def _measured(engine: Engine, longest: int, n_notes: int, names: Collection[str]
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

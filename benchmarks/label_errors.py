@@ -223,4 +223,4 @@ def _place_of(places: Sequence[tuple[int, int]], token: tuple[int, int]) -> tupl
 
 
 if __name__ == "__main__":
-    run_main(main, "label_errors")
+    run_main(main)

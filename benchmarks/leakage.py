@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.measuring import CORPORA
+from benchmarks.measuring import CORPORA, run_main
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.inspection import inspected
 from phistack.ensemble.bundles.self_test import self_test
@@ -256,4 +256,4 @@ def _measures(corpus: Corpus, language: str, least: int) -> Iterator[tuple[str, 
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

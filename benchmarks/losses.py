@@ -176,4 +176,4 @@ def _saved(asked: Sequence[Question], saved: NDArray[np.float64]) -> str:
 
 
 if __name__ == "__main__":
-    run_main(main, "losses")
+    run_main(main)

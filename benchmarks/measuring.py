@@ -70,12 +70,21 @@ class Benchmark:
     limit_minutes: int | None = None
 
 
-def run_main(main: Callable[[], None], name: str) -> None:
-    """Run a benchmark; what is wrong with its input ends the program as a message with its name."""
+def run_main(main: Callable[[], None]) -> None:
+    """Run a benchmark; what is wrong with its input ends the program as a message with its name.
+
+    A reader of its output that ends early, as `head` does, ends it in silence.
+    """
     try:
         main()
+        sys.stdout.flush()
     except PhistackError as error:
-        sys.exit(f"{name}: {error}")
+        script = Path(sys.argv[0])
+        sys.exit(f"{script.parent.name if script.stem == '__main__' else script.stem}: {error}")
+    except BrokenPipeError:
+        # What is still to be written at the end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 def parser(what: str | None, out: Path) -> ArgumentParser:

@@ -22,6 +22,7 @@ import numpy as np
 from rich.console import Console
 from scipy.stats import t
 
+from benchmarks.measuring import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification.kinds import label_like
@@ -186,4 +187,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

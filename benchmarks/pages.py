@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import ROOT, run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.app import app
@@ -198,4 +198,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -18,7 +18,7 @@ from textwrap import wrap
 import msgspec
 
 from benchmarks.markdown import replaced
-from benchmarks.measuring import RESULTS, ROOT
+from benchmarks.measuring import RESULTS, ROOT, run_main
 from benchmarks.results_file import SCHEMA, AblationFile, BenchmarkResults, TriedVariant
 from phistack.ensemble.evaluation import Measure
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
@@ -219,4 +219,4 @@ def _prose(*sentences: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -27,6 +27,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
+from benchmarks.measuring import run_main
 from benchmarks.pages import browser, served
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -217,4 +218,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

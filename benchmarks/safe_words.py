@@ -21,7 +21,7 @@ from typing import Any
 
 from wordfreq import iter_wordlist
 
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import ROOT, run_main
 from phistack.ensemble.engine.doubt import lexicon
 from phistack.features.columns.gazetteers import LOCALES, Gazetteers
 from phistack.features.columns.installed import clinical_words
@@ -139,4 +139,4 @@ def _table(folder: Path, name: str) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -175,4 +175,4 @@ def last_line(cases: Sequence[StackingCase]) -> str:
 
 
 if __name__ == "__main__":
-    run_main(main, "stacking")
+    run_main(main)

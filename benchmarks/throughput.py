@@ -275,4 +275,4 @@ def ratios(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    run_main(main, "throughput")
+    run_main(main)

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
+from benchmarks.measuring import LIMIT_MINUTES, RESULTS, run_main, training_parts
 from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
 from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.ensemble.tools.clock import Stopwatch
@@ -94,4 +94,4 @@ def sentences_of(training: TrainingTime) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

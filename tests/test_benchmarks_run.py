@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import safe_words
+from benchmarks import growth, safe_words
 from benchmarks.language import CORPORA
+from benchmarks.measuring import run_main
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.synthesis import synthesize
@@ -108,6 +109,12 @@ def test_a_command_runs_to_its_end(
 ) -> None:
     run(command.format(**places, out=tmp_path / "out", results=tmp_path / "results"), monkeypatch)
     assert SHORT[command] in capsys.readouterr().out
+
+
+def test_wrong_input_ends_a_command_in_a_sentence_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks/growth.py", "--model", "nowhere.zip"])
+    with pytest.raises(SystemExit, match=r"^growth: there is no bundle at nowhere\.zip"):
+        run_main(growth.main)
 
 
 def test_the_learner_of_rules_is_measured_beside_nltk(places: Mapping[str, Path]) -> None:
