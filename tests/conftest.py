@@ -31,8 +31,16 @@ def pytest_collection_modifyitems(items: Any) -> None:
 
 
 @pytest.fixture
-def phistack(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Run the command; gives its status, standard output and standard error."""
+def phistack(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
+    """Run the command; gives its status, standard output and standard error.
+
+    A training on few notes is not compared with the engine that ships, which would take longer than the training;
+    it is in tests marked `beside_shipped`.
+    """
+    if request.node.get_closest_marker("beside_shipped") is None:
+        monkeypatch.setattr("phistack.ensemble.tasks.training._FEW", 0)
 
     def run(*arguments: Any) -> Any:
         monkeypatch.setattr(sys, "argv", ["phistack", *map(str, arguments)])

@@ -182,6 +182,7 @@ def test_a_candidate_that_it_does_not_propose_is_weighed_as_without_it(theirs: P
     assert differs
 
 
+@pytest.mark.beside_shipped
 def test_the_command_trains_with_one_at_two_processes_and_says_how_it_compares(
     theirs: Path, tmp_path: Path, phistack: Phistack
 ) -> None:
@@ -197,6 +198,7 @@ def test_the_command_trains_with_one_at_two_processes_and_says_how_it_compares(
     assert phistack("errors", tmp_path / "ours", "--model", tmp_path / "engine")[0] == 0
 
 
+@pytest.mark.beside_shipped
 def test_without_an_engine_few_notes_are_told_to_train_with_one(tmp_path: Path, phistack: Phistack) -> None:
     write_corpus(OURS, tmp_path / "ours", format="i2b2")
     status, out, said = phistack(
