@@ -105,5 +105,5 @@ $(INSTALLED): setup.cfg pyproject.toml
 	@echo "Installing phistack and the libraries that it needs into $(VENV): about 1 GB to download, some minutes"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@mkdir -p $(TREE)/phistack
-	@ln -sfn $(addprefix $(CURDIR)/,features tbed submodels ensemble $(wildcard ensemble/face/*)) $(TREE)/phistack
+	@ln -sfn $(addprefix $(CURDIR)/,features tbed submodels ensemble $(wildcard ensemble/face/*.*)) $(TREE)/phistack
 	@touch $@
