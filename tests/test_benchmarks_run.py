@@ -91,7 +91,9 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_command_is_without_a_short_run() -> None:
-    commands = {path.stem for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
+    commands = {
+        path.stem for path in BENCHMARKS.glob("*.py") if 'if __name__ == "__main__"' in path.read_text(encoding="utf-8")
+    }
     tested = {command.split()[0] for command in SHORT} | ELSEWHERE.keys() | OWN_TESTS
     assert commands | {"faults"} == tested
     for name, test in ELSEWHERE.items():

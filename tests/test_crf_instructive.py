@@ -96,7 +96,7 @@ def test_pieces_are_the_runs_of_chosen_tokens_in_lines(corpus: tuple[list[list[i
 def _with_prose(document: Document) -> Document:
     """The note with text after it that is nothing like PHI."""
     return Document(
-        document.id, document.text + "\n" + "the lungs were clear and there was no cough . " * 80, document.spans
+        document.id, document.text + "\n" + "the lungs were clear and there was no cough . " * 120, document.spans
     )
 
 
