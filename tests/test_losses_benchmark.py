@@ -55,7 +55,7 @@ def test_what_members_know_beyond_the_stack_is_saved(learner: str) -> None:
 def test_the_command_prints_the_losses_and_what_is_not_known(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    corpus = synthesize(40, seed=1)
+    corpus = synthesize(24, seed=1)
     write_corpus(corpus, tmp_path / "notes", format="i2b2")
     monkeypatch.setattr(sys, "argv", ["losses", str(tmp_path / "notes"), "--submodels", "regex,crf", "--folds", "2"])
     main()
