@@ -30,7 +30,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.batch.attack import Released, look_alikes, marked_in, parroted, ranked, shifts_left
 from phistack.ensemble.deidentification import Deidentifier, PatientMemory, Policy, kind_of
 from phistack.ensemble.deidentification.dates.recovery import MOST_DAYS

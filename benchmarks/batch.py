@@ -27,13 +27,13 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.measuring import run_main  # noqa: E402
 from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 
 # As the workers do; one process with the threads of two would not be one.
 os.environ.update(numeric_environment())
 
 from benchmarks.function_engine import FunctionEngine  # noqa: E402
+from benchmarks.running import run_main  # noqa: E402
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify  # noqa: E402
 from phistack.ensemble.bundles.bundle import load_bundle  # noqa: E402
 from phistack.ensemble.deidentification import Policy  # noqa: E402

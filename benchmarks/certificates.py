@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from scipy.stats import binom
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.batch import _no_bundle, _patterns, _short_note, sampled
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.batch import Columns, FormatSettings, RunSettings, deidentify
 from phistack.ensemble.batch.rows import laid_out
 from phistack.ensemble.bundles.bundle import load_bundle

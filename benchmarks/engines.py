@@ -23,9 +23,10 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.handwritten import handwritten
-from benchmarks.measuring import CORPORA, run_main
+from benchmarks.measuring import CORPORA
 from benchmarks.other_domain import engine_on
 from benchmarks.reached import redaction_on
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measuring import CORPORA, ROOT, Benchmark, measure, parser, run_main, write_results
+from benchmarks.measuring import CORPORA, ROOT, Benchmark, measure, parser, write_results
+from benchmarks.running import run_main
 from phistack.ensemble.stacking.folds import held_out_patients
 from phistack.ensemble.synthesis import synthesize
 from phistack.ensemble.tools.comma_lists import comma_list

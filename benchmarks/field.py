@@ -30,9 +30,10 @@ from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.markdown import replaced
-from benchmarks.measuring import CORPORA, ROOT, run_main
+from benchmarks.measuring import CORPORA, ROOT
 from benchmarks.peers import PEERS, Peer, install
 from benchmarks.reached import ALL, Tally, changed_stretches
+from benchmarks.running import run_main
 from benchmarks.throughput import run_peer
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path

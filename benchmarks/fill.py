@@ -23,7 +23,7 @@ from functools import cache
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from benchmarks.stacking_cases import settings_for
 from phistack.ensemble.evaluation import compare, evaluate, print_comparison
 from phistack.ensemble.evaluation.tables import percent

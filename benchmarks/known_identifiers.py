@@ -30,7 +30,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.deidentification.dates.parsing import parse_dates
 from phistack.ensemble.stacking.candidates import Decision

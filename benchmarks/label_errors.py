@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from benchmarks.stacking_cases import settings_for
 from phistack.ensemble.evaluation.resampling import wilson
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, strong

@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.running import run_main
 from phistack.features.language_gate import LanguageGate
 from phistack.features.languages import LATIN, foreign_letters, stretches
 
@@ -98,4 +99,4 @@ def _share(n: int, of: int) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/corpora"))
+    run_main(lambda: main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/corpora")))

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.measuring import CORPORA, run_main
+from benchmarks.measuring import CORPORA
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.inspection import inspected
 from phistack.ensemble.bundles.self_test import self_test

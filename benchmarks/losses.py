@@ -32,7 +32,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from benchmarks.stacking_cases import settings_for
 from phistack.ensemble.evaluation.tables import Table, percent
 from phistack.ensemble.stacking.candidates import Pools, pools_of

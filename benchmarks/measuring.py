@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -40,7 +39,6 @@ from phistack.ensemble.tools.clock import Stopwatch
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import Training
 from phistack.features.documents import Corpus
-from phistack.features.errors import PhistackError
 from phistack.features.formats import write_corpus
 from phistack.features.writing import write_json
 from phistack.submodels.registry import SUBMODELS
@@ -68,23 +66,6 @@ class Benchmark:
     protocol: str
     criteria: tuple[str, ...] = ()
     limit_minutes: int | None = None
-
-
-def run_main(main: Callable[[], None]) -> None:
-    """Run a benchmark; what is wrong with its input ends the program as a message with its name.
-
-    A reader of its output that ends early, as `head` does, ends it in silence.
-    """
-    try:
-        main()
-        sys.stdout.flush()
-    except PhistackError as error:
-        script = Path(sys.argv[0])
-        sys.exit(f"{script.parent.name if script.stem == '__main__' else script.stem}: {error}")
-    except BrokenPipeError:
-        # What is still to be written at the end goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
 
 
 def parser(what: str | None, out: Path) -> ArgumentParser:

@@ -10,7 +10,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.measuring import CORPORA, LIMIT_MINUTES, ROOT, Benchmark, measure, parser, run_main, write_results
+from benchmarks.measuring import CORPORA, LIMIT_MINUTES, ROOT, Benchmark, measure, parser, write_results
+from benchmarks.running import run_main
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.formats import read_corpus

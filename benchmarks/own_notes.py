@@ -22,7 +22,7 @@ import numpy as np
 from rich.console import Console
 from scipy.stats import t
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification.kinds import label_like

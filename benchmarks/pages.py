@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from benchmarks.measuring import ROOT, run_main
+from benchmarks.measuring import ROOT
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.command_line.app import app

@@ -22,7 +22,8 @@ from rich.console import Console
 
 from benchmarks.handwritten import handwritten
 from benchmarks.hospital_notes.notes import corpus_of, invented
-from benchmarks.measuring import CORPORA, run_main
+from benchmarks.measuring import CORPORA
+from benchmarks.running import run_main
 from benchmarks.stacking_cases import settings_for
 from benchmarks.stacking_corpora import StackingCorpus, known_corpora
 from phistack.ensemble.deidentification.kinds import label_like

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.batch import RunSettings, deidentify
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Policy

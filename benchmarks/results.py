@@ -18,8 +18,9 @@ from textwrap import wrap
 import msgspec
 
 from benchmarks.markdown import replaced
-from benchmarks.measuring import RESULTS, ROOT, run_main
+from benchmarks.measuring import RESULTS, ROOT
 from benchmarks.results_file import SCHEMA, AblationFile, BenchmarkResults, TriedVariant
+from benchmarks.running import run_main
 from phistack.ensemble.evaluation import Measure
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent, share
 

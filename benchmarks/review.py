@@ -27,8 +27,8 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import corpus_of, invented
-from benchmarks.measuring import run_main
 from benchmarks.pages import browser, served
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.engine import Engine

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.hospital_notes.notes import invented
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.batch.reports.review import ReviewRow, collect, in_order
 from phistack.ensemble.batch.workers.record import KnownWords, suspects
 from phistack.ensemble.bundles.bundle import load_bundle

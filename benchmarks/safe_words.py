@@ -21,7 +21,8 @@ from typing import Any
 
 from wordfreq import iter_wordlist
 
-from benchmarks.measuring import ROOT, run_main
+from benchmarks.measuring import ROOT
+from benchmarks.running import run_main
 from phistack.ensemble.engine.doubt import lexicon
 from phistack.features.columns.gazetteers import LOCALES, Gazetteers
 from phistack.features.columns.installed import clinical_words

@@ -30,8 +30,9 @@ from statistics import fmean
 
 from rich.console import Console
 
-from benchmarks.measuring import CORPORA, ROOT, run_main
+from benchmarks.measuring import CORPORA, ROOT
 from benchmarks.other_domain import OtherDomain, other_domain
+from benchmarks.running import run_main
 from benchmarks.stacking_cases import BEST, CHOOSERS, MEAN, StackingCase, measured
 from benchmarks.stacking_corpora import KNOWN, StackingCorpus, known_corpora
 from phistack.ensemble.evaluation.tables import Cell, Table, percent, points

@@ -21,6 +21,7 @@ from typing import Any
 # This file has the name of the package that it measures, and its own folder comes first otherwise.
 sys.path[0] = str(Path(__file__).parents[1])
 
+from benchmarks.running import run_main  # noqa: E402
 from phistack.features.columns.settings import FeatureSettings  # noqa: E402
 from phistack.features.columns.table import FeatureSpace, FeatureTable  # noqa: E402
 from phistack.features.documents import Document  # noqa: E402
@@ -169,4 +170,4 @@ def memory(documents: Sequence[Document]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -33,8 +33,9 @@ from rich.console import Console
 
 from benchmarks.checkouts import annotated
 from benchmarks.markdown import replaced
-from benchmarks.measuring import CORPORA, RESULTS, ROOT, run_main
+from benchmarks.measuring import CORPORA, RESULTS, ROOT
 from benchmarks.peers import PEERS, Peer, install
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.files import read_manifest
 from phistack.ensemble.evaluation.tables import Table, TableRow, percent
 from phistack.ensemble.experiments.speed import measure_speed, this_machine

@@ -18,8 +18,9 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from benchmarks.measuring import LIMIT_MINUTES, RESULTS, run_main, training_parts
+from benchmarks.measuring import LIMIT_MINUTES, RESULTS, training_parts
 from benchmarks.results_file import BenchmarkResults, PartTime, TrainingTime
+from benchmarks.running import run_main
 from phistack.ensemble.evaluation.tables import Table, TableRow
 from phistack.ensemble.tools.clock import Stopwatch
 from phistack.ensemble.tools.comma_lists import comma_list

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import growth, safe_words
 from benchmarks.language import CORPORA
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import save_bundle
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.synthesis import synthesize

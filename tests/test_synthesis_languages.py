@@ -148,7 +148,7 @@ def test_each_template_can_be_written(language: str) -> None:
     written = set()
     for note_type, recipe in table(f"{language}/note_types").items():
         chosen = {name: (word,) for once in recipe.get("once", ()) for name, word in once.items()}
-        for pool in {part["pool"] for part in recipe["parts"]}:
+        for pool in sorted({part["pool"] for part in recipe["parts"]}):
             drawn = pool_of(pool, note_type, "en") if language == "en" else fitting(pool, note_type, patient)
             assert drawn, (note_type, pool)
             for template in drawn:

@@ -29,7 +29,7 @@ from benchmarks.faults.inputs import read_mutated
 from benchmarks.faults.kills import Losses, huge_note, kill_runs, kill_workers
 from benchmarks.faults.spellings import LISTED, MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
 from benchmarks.growth import TEXTS, growth_of_texts
-from benchmarks.measuring import run_main
+from benchmarks.running import run_main
 
 _MOST_GROWTH = 1.1
 _SIGNS = {f"{len(SIGNS)} separators": SIGNS, f"{len(MARKUPS)} markups": MARKUPS}

@@ -24,8 +24,8 @@ from rich.console import Console
 from benchmarks.hospital_notes.noise import NOISE
 from benchmarks.hospital_notes.notes import HospitalNote, inside, invented
 from benchmarks.hospital_notes.templates import LANGUAGES, SETS
-from benchmarks.measuring import run_main
 from benchmarks.reached import Tally, changed_stretches, table_of
+from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
 from phistack.ensemble.deidentification import Deidentifier, Policy
