@@ -18,7 +18,7 @@ PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 # How fast examples are drawn depends on what else the machine does.
 SLOW = (HealthCheck.too_slow,)
 settings.register_profile(
-    "repeatable", deadline=None, derandomize=True, max_examples=40, phases=PHASES, suppress_health_check=SLOW
+    "repeatable", deadline=None, derandomize=True, max_examples=25, phases=PHASES, suppress_health_check=SLOW
 )
 settings.register_profile("explore", deadline=None, max_examples=1000, phases=PHASES, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

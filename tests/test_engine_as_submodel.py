@@ -26,7 +26,7 @@ from phistack.features.formats import write_corpus
 from phistack.features.labels import LabelSet
 from tests.fixture_types import Phistack
 
-QUICK = {"regex": {}, "crf": {"max_iterations": 10}}
+QUICK = {"regex": {}, "crf": {"max_iterations": 6}}
 OURS = synthesize(12, seed=31)
 RENAMED = {"DOCTOR": "STAFF", "PATIENT": "PERSON_NAME", "HOSPITAL": "PLACE_OF_CARE"}
 
@@ -50,7 +50,7 @@ def bundled(engine: Engine, path: Path) -> Path:
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of an engine that learned from other notes."""
     settings = EngineSettings(submodels=QUICK, folds=2)
-    return bundled(train(synthesize(20, seed=32), settings).engine, tmp_path_factory.mktemp("theirs") / "theirs.zip")
+    return bundled(train(synthesize(14, seed=32), settings).engine, tmp_path_factory.mktemp("theirs") / "theirs.zip")
 
 
 def with_engine(bundle: Path, **more: Any) -> EngineSettings:

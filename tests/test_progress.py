@@ -269,7 +269,7 @@ def test_train_shows_life_within_a_second_and_says_when_stopped_what_is_kept(
     notes: Any, tmp_path: Path, terminal: Any, to_all: Any, stop: Any
 ) -> None:
     kept = ("--cache", tmp_path / "cache")
-    arguments = ("train", notes, "--model", tmp_path / "engine", "--submodels", "tbed,crf", *kept)
+    arguments = ("train", notes, "--model", tmp_path / "engine", "--submodels", "regex,crf", *kept)
     process, output = _started(arguments, tmp_path / "temporary", terminal=terminal)
     _read_until(output, b"reading the notes")
     assert _processor_seconds(process.pid) < 1

@@ -159,7 +159,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """An engine trained on few notes, others to read, and the same engine as an older version wrote it."""
     folder = tmp_path_factory.mktemp("recall")
     settings = EngineSettings(folds=2, submodels={"regex": {}, "crf": {"max_iterations": 15}})
-    train_bundle(synthesize(24, seed=1), folder / "engine", settings)
+    train_bundle(synthesize(16, seed=1), folder / "engine", settings)
     write_corpus(synthesize(12, seed=2), folder / "notes.jsonl", format="jsonl")
     return folder
 

@@ -17,7 +17,7 @@ OLD = Path(__file__).parent / "golden" / "bundle_protocol_2.zip"
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("train") / "notes"
-    write_corpus(synthesize(12, seed=3), folder, format="i2b2")
+    write_corpus(synthesize(9, seed=3), folder, format="i2b2")
     return folder
 
 
@@ -25,7 +25,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def quick(notes: Path) -> tuple[str, ...]:
     """Options of a training that does not take long."""
     path = notes.with_name("quick.toml")
-    path.write_text("folds = 2\n[submodels.regex]\n[submodels.crf]\nmax_iterations = 10\n")
+    path.write_text("folds = 2\n[submodels.regex]\n[submodels.crf]\nmax_iterations = 6\n")
     return ("--config", str(path), "--jobs", "1")
 
 
@@ -70,7 +70,7 @@ def test_the_card_tells_the_unit_of_its_intervals(
     model = tmp_path / "engine"
     assert phistack("train", notes, "--model", model, *quick, "--by", "document", "--draws", 99)[0] == 0
     card = (model / "MODEL_CARD.md").read_text()
-    assert "95 % bootstrap intervals by document (12 documents, 99 draws)" in " ".join(card.split())
+    assert "95 % bootstrap intervals by document (9 documents, 99 draws)" in " ".join(card.split())
     assert "paired approximate randomisation by document, 9999 shuffles" in " ".join(card.split())
 
 

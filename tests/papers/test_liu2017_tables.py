@@ -18,7 +18,7 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.labels import LabelSet
 
 TRAINING, TEST = synthesize(10, seed=4), synthesize(8, seed=5)
-SIZES = {"epochs": 1, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_lstm": 4}
+SIZES = {"epochs": 1, "least_steps": 40, "learning_rate": 0.01, "lstm_size": 8, "word_size": 8, "character_lstm": 4}
 SMALL: dict[str, Any] = {
     "folds": 2,
     "features": {"pos": "", "ner": ""},

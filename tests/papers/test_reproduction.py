@@ -34,6 +34,7 @@ SMALL = {
         "blstm": {
             "invented_notes": 0,
             "epochs": 2,
+            "least_steps": 40,
             "learning_rate": 0.01,
             "lstm_size": 8,
             "word_size": 8,
