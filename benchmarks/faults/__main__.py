@@ -30,6 +30,7 @@ from benchmarks.faults.kills import Losses, huge_note, kill_runs, kill_workers
 from benchmarks.faults.spellings import LISTED, MARKUPS, SIGNS, cases_of, in_clear, spelt_cases, unlisted
 from benchmarks.growth import TEXTS, growth_of_texts
 from benchmarks.running import run_main
+from phistack.ensemble.bundles.files import read_manifest
 
 _MOST_GROWTH = 1.1
 _SIGNS = {f"{len(SIGNS)} separators": SIGNS, f"{len(MARKUPS)} markups": MARKUPS}
@@ -51,6 +52,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="phistack-faults-") as folder:
         engine = arguments.engine or _small_engine(Path(folder))
+        read_manifest(engine)  # What is no bundle is refused before it is unpacked.
         if engine.suffix == ".zip":
             shutil.unpack_archive(engine, Path(folder) / "unpacked")
             engine = Path(folder) / "unpacked"
