@@ -46,7 +46,7 @@ def _doubled() -> list[Document]:
 
 def _long_line() -> list[Document]:
     words = "rest and fluids and no pain today , " * 4
-    long = "".join(f"{words}Dr. [{NAMES[i % 8]}|DOCTOR] on [{DATES[i % 8]}|DATE] " for i in range(150))
+    long = "".join(f"{words}Dr. [{NAMES[i % 8]}|DOCTOR] on [{DATES[i % 8]}|DATE] " for i in range(60))
     return [annotated(long, "100-01"), *_each(f"Dr. [{{name}}|DOCTOR] wrote {words}[{{date}}|DATE]")[1:]]
 
 
@@ -55,7 +55,7 @@ SHAPES: dict[str, Callable[[], list[Document]]] = {
     "one token a line": lambda: _each("Seen\n[{name}|DOCTOR]\non\n[{date:.2}|DATE]"),
     "one line": lambda: _each("Dr. [{name}|DOCTOR] on [{date}|DATE]"),
     "one label": lambda: _each("Seen by Dr. [{name}|DOCTOR] today.\n"),
-    "a line of 5,000 tokens": _long_line,
+    "a line of 2,000 tokens": _long_line,
     "a few characters": lambda: _notes(f"[{name[0]}|DOCTOR]{'.' * (i % 3)}" for i, name in enumerate(NAMES)),
     "all of a note is PHI": lambda: _each("[{name} {date}|ID]"),
     "PHI at begin and end": lambda: _each("[{name}|DOCTOR] saw the patient again on [{date}|DATE]"),

@@ -17,7 +17,7 @@ from tests.fixture_types import Phistack
 SETTINGS = EngineSettings.from_dict(
     {"folds": 3, "cascade": False, "submodels": {"crf": {"max_iterations": 4}}, "features": {"without": ["gazetteers"]}}
 )
-OURS = synthesize(9, seed=1)
+OURS = synthesize(8, seed=1)
 
 
 def renamed(corpus: Corpus) -> Corpus:
@@ -26,7 +26,7 @@ def renamed(corpus: Corpus) -> Corpus:
     return replace(corpus, documents=tuple(documents))
 
 
-THEIRS = renamed(synthesize(12, seed=2))
+THEIRS = renamed(synthesize(6, seed=2))
 
 
 def ids(tables: Sequence[FeatureTable]) -> list[str]:
@@ -78,6 +78,6 @@ def test_the_command_takes_them_and_the_bundle_says_how_many(tmp_path: Path, phi
     common = ("train", tmp_path / "ours", "--submodels", "regex", "--folds", 2, "--jobs", 1)
     status, _, said = phistack(*common, "--model", tmp_path / "engine", "--add", tmp_path / "theirs.jsonl")
     assert status == 0, said
-    assert read_manifest(tmp_path / "engine")["trained_on"]["added documents"] == 12
+    assert read_manifest(tmp_path / "engine")["trained_on"]["added documents"] == 6
     status, _, said = phistack(*common, "--model", tmp_path / "other", "--add", tmp_path / "none")
     assert status == 1 and said.count("\n") >= 1 and not (tmp_path / "other").exists()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import product
 from typing import Any
@@ -70,6 +70,7 @@ class Gazetteers:
         return roles
 
     @classmethod
+    @cache
     def of_language(cls, language: str) -> Gazetteers:
         """The lists of a language, as an ISO 639-1 code; empty for an unknown language."""
         locales = LOCALES.get(language, ())
