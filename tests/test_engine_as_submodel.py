@@ -54,7 +54,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_engine(bundle: Path, **more: Any) -> EngineSettings:
-    return EngineSettings(submodels={"regex": {}, "member": {"kind": "engine", "bundle": str(bundle)}}, folds=3, **more)
+    return EngineSettings(submodels={"regex": {}, "member": {"kind": "engine", "bundle": str(bundle)}}, folds=2, **more)
 
 
 def candidates(notes: Sequence[Sequence[Any]]) -> list[list[tuple[Span, float, bool]]]:
