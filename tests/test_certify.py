@@ -30,7 +30,7 @@ from tests.fixture_types import Phistack
 
 LABELS = LabelSet.named("i2b2-2014")
 PROGRAM = [sys.executable, "-c", "from phistack.ensemble.command_line.app import main; main()"]
-NOTES = synthesize(50, seed=12)
+NOTES = synthesize(42, seed=12)
 
 
 def finding(pattern: str) -> FunctionEngine:

@@ -41,7 +41,7 @@ from tests.invented_names import NAMES
 
 SETTINGS = replace(
     EngineSettings(folds=2, stacker=StackerSettings(kernel="zhao2020")).only(("regex", "crf")),
-    submodels={"regex": {}, "crf": {"max_iterations": 10}},
+    submodels={"regex": {}, "crf": {"max_iterations": 6}},
 )
 
 
@@ -458,7 +458,7 @@ def test_corpora_are_named_by_the_shortest_ends_of_their_paths(tmp_path: Path) -
 
 
 INVENTED = synthesize(9, seed=4)
-OF_FOLDS = replace(EngineSettings(folds=3), submodels={"crf": {"max_iterations": 10}})
+OF_FOLDS = replace(EngineSettings(folds=3), submodels={"crf": {"max_iterations": 6}})
 FOLDS = training_folds(INVENTED.documents, n_folds=3, seed=0)
 
 
