@@ -129,7 +129,7 @@ def test_stopped_at_any_change_of_the_disk_and_without_power_a_run_ends_as_if_un
     with interrupted_at(0, chance) as count:
         deidentify(run)
     n_calls = count[0]
-    for which in sorted(chance.sample(range(1, n_calls + 1), 4)) + list(range(n_calls - 11, n_calls + 1, 3)):
+    for which in sorted(chance.sample(range(1, n_calls + 1), 5)) + list(range(n_calls - 11, n_calls + 1, 2)):
         shutil.rmtree(run.reports, ignore_errors=True)
         run.target.unlink(missing_ok=True)
         with interrupted_at(which, chance), suppress(KeyboardInterrupt):

@@ -31,7 +31,7 @@ SHORT = {
     "clusters --notes 24": "Dask, 2 workers: 24 notes, 0 held back",
     "engines dutch --measure {engine}": "notes written by hand (nl), kept back:",
     "english --corpora {empty} --documents 12 --submodels regex --jobs 1 --out {out} --results {results}": "stack",
-    "faults --engine {engine} --kills 0 --inputs 4 --texts 0 --mixtures 0 --no-commands --jobs 1": "4 mutated inputs",
+    "faults --engine {engine} --kills 0 --inputs 4 --texts 0 --mixtures 1 --no-commands --jobs 1": "4 mutated inputs",
     "fill --notes 20 --scored 10 --styles tags --submodels regex --folds 2 --jobs 1": "with the label that was there",
     "growth --model {engine} --texts dates --characters 2000 --notes 2": "worst ratio",
     "known_identifiers --documents 4": "one typing error",

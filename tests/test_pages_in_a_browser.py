@@ -30,8 +30,8 @@ VIEWS = list(product((WIDE, NARROW), ("light", "dark")))
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Path]]:
     with pytest.MonkeyPatch.context() as patch:
-        quick = {"blstm": {**demo._QUICK["blstm"], "epochs": 4, "least_steps": 40}}
-        patch.setattr(demo, "_SUBMODELS", {name: quick.get(name, demo._QUICK.get(name, {})) for name in SYSTEMS})
+        quick = {**demo._QUICK, "blstm": {**demo._QUICK["blstm"], "epochs": 4, "least_steps": 40}}
+        patch.setattr(demo, "_SUBMODELS", {name: quick.get(name, {}) for name in SYSTEMS})
         yield make_pages(tmp_path_factory.mktemp("pages"), n_documents=16)
 
 
