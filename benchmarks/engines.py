@@ -52,7 +52,7 @@ _SMALL: Mapping[str, Any] = {
         "crf": {"scheme": "BIO", "c1": 0.4, "min_count": 3},
         "blstm": {
             "networks": 1,
-            "half_precision": True,
+            "bits": 16,
             "invented_notes": 0,
             "min_count": 4,
             "word_size": 24,

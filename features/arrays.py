@@ -29,7 +29,7 @@ Integers32 = NDArray[np.int32]
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(
-    rb"\{'descr': '(?P<type><f[248]|<i[48])', 'fortran_order': (?P<columns_first>True|False), "
+    rb"\{'descr': '(?P<type><f[248]|<i[48]|\|i1)', 'fortran_order': (?P<columns_first>True|False), "
     rb"'shape': \((?P<shape>(?:\d{1,12}(?:,|(?:, \d{1,12}){1,7}))?)\), \} *\n"
 )
 _SMALL = 2**24

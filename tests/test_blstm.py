@@ -23,7 +23,7 @@ from phistack.submodels.blstm.inference import emissions_of
 from phistack.submodels.blstm.rows import EncodedNote, NetworkInput, batches_of, blocks_of, rows_of
 from phistack.submodels.blstm.settings import BlstmSettings
 from phistack.submodels.blstm.submodel import BlstmSubmodel
-from phistack.submodels.blstm.weights import first_weights, network_shapes
+from phistack.submodels.blstm.weights import first_weights, from_saved, network_shapes, to_saved
 from tests.annotated import annotated
 from tests.invented_names import NAMES
 
@@ -164,13 +164,35 @@ def test_files_are_json_and_arrays_without_objects(fitted: BlstmSubmodel, tmp_pa
         assert all(weights[name].dtype == np.float32 for name in weights.files)
 
 
-def test_weights_of_half_precision_say_the_same_before_and_after_they_are_saved(
-    tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path
+@pytest.mark.parametrize(("bits", "kinds"), [(16, {"float16"}), (8, {"float16", "int8"})])
+def test_rounded_weights_say_the_same_before_and_after_they_are_saved(
+    tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path, bits: int, kinds: set[str]
 ) -> None:
-    model = BlstmSubmodel(**QUICK, half_precision=True).fit(tables[:8], seed=3)
+    model = BlstmSubmodel(**QUICK, bits=bits).fit(tables[:8], seed=3)
     model.save(tmp_path)
     with np.load(tmp_path / "weights-1.npz", allow_pickle=False) as weights:
-        assert all(weights[name].dtype == np.float16 for name in weights.files)
+        assert {str(weights[name].dtype) for name in weights.files} == kinds
+    loaded = BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
+    assert loaded.propose(unseen) == model.propose(unseen)
+
+
+def test_weights_of_8_bits_are_within_a_127th_of_the_greatest_of_their_row(fitted: BlstmSubmodel) -> None:
+    for weights in fitted.weights_:
+        shapes = {name: array.shape for name, array in weights.items()}
+        rounded = from_saved(to_saved(weights, 8), shapes, 8)
+        for name, array in weights.items():
+            rows = np.abs(array.reshape(len(array), -1))
+            assert (np.abs(rounded[name] - array).reshape(rows.shape).max(axis=1) <= rows.max(axis=1) / 127).all()
+
+
+def test_a_network_saved_before_there_were_bits_is_read(
+    tables: list[FeatureTable], unseen: list[FeatureTable], tmp_path: Path
+) -> None:
+    model = BlstmSubmodel(**QUICK, bits=16).fit(tables[:8], seed=3)
+    model.save(tmp_path)
+    settings = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
+    del settings["bits"]
+    (tmp_path / "settings.json").write_text(json.dumps(settings | {"half_precision": True}), encoding="utf-8")
     loaded = BlstmSubmodel.load(SavedFiles.of_folder(tmp_path), tables[0].space)
     assert loaded.propose(unseen) == model.propose(unseen)
 

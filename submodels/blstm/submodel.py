@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 import numpy as np
 
-from phistack.features.arrays import Floats32, Integers32, check_shapes
+from phistack.features.arrays import Floats32, Integers32
 from phistack.features.columns.table import FeatureSpace, FeatureTable, line_bounds
 from phistack.features.errors import BundleError, SettingsError, TrainingError
 from phistack.features.reporting import report
@@ -39,9 +39,9 @@ from phistack.submodels.blstm.settings import NO_LANGUAGE_MODELS, BlstmSettings
 from phistack.submodels.blstm.weights import (
     InitialValues,
     NetworkWeights,
-    as_floats32,
-    half_precision,
+    from_saved,
     network_shapes,
+    to_saved,
     transferred_weights,
 )
 from phistack.submodels.chain.candidates import HasTokens, propose
@@ -86,7 +86,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             return None
         changes = {
             "invented_notes": 0, "pretraining_notes": (), "epochs": max(1, self.epochs // 2), "development": 0.0,
-            "half_precision": False,
+            "bits": 32,
         }  # fmt: skip
         return Pretraining(self.invented_notes, changes, self.pretraining_notes)
 
@@ -140,7 +140,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
             trainer = Trainer(plan, seed=its_seed, known=[*known, *earlier])
             reported = partial(self._report, number)
             weights = train(trainer, mentions, plan, seed=its_seed, reported=reported, stopping=stopping)
-            self.weights_.append(as_floats32(half_precision(weights)) if self.half_precision else weights)
+            self.weights_.append(from_saved(to_saved(weights, self.bits), plan.shapes, self.bits))
         return self
 
     def _report(self, number: int, share: float, words: str) -> None:
@@ -228,8 +228,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         write_json(folder / _SETTINGS_FILE, self.settings())
         write_json(folder / _VOCABULARY_FILE, vocabularies, indent=None)
         for number, weights in enumerate(self.weights_, start=1):
-            saved = half_precision(weights) if self.half_precision else weights
-            np.savez(folder / _WEIGHTS_FILE.format(number), allow_pickle=False, **saved)
+            np.savez(folder / _WEIGHTS_FILE.format(number), allow_pickle=False, **to_saved(weights, self.bits))
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
@@ -238,6 +237,8 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         found = files.json(_VOCABULARY_FILE, _Vocabularies)
         if not set(found["columns"]) <= set(space.columns):
             raise BundleError("the BLSTM-CNN-CRF reads feature columns that this engine does not have")
+        if settings.pop("half_precision", False):  # of bundles older than `bits`
+            settings["bits"] = 16
         with damage_refused("the BLSTM-CNN-CRF of the engine"):
             model = saved_submodel(cls, settings)
             model.check()
@@ -249,9 +250,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
                     raise BundleError("the BLSTM-CNN-CRF knows feature values that this engine does not have")
             model.encoder_ = Encoder(found["words"], found["characters"], found["columns"], found["values"])
             saved = [files.arrays(_WEIGHTS_FILE.format(number)) for number in range(1, model.networks + 1)]
-            for weights in saved:
-                check_shapes(weights, model._shapes(), np.float16 if model.half_precision else np.float32)
-            model.weights_ = [as_floats32(weights) for weights in saved]
+            model.weights_ = [from_saved(weights, model._shapes(), model.bits) for weights in saved]
             model.chain()
         return model
 

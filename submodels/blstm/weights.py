@@ -4,7 +4,7 @@
     shapes["word"]                   (9000, 64)
     first_weights(shapes, seed=1)    {"word": array, "character": array, ..., "end": array}
 
-All are 32-bit floats, on disk 16-bit ones if so set. `forward` and `backward` are the kernels of the LSTM: rows for the
+All are 32-bit floats, on disk of 16 or 8 bits if so set. `forward` and `backward` are the kernels of the LSTM: rows for the
 input and then for the state, columns for input gate, candidate, forget gate and output gate, in this order.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from phistack.features.arrays import Floats32, Integers, Integers32
+from phistack.features.arrays import Floats32, Integers, Integers32, check_shapes
 from phistack.submodels.blstm.encoder import Encoder
 from phistack.submodels.blstm.settings import BlstmSettings
 
@@ -26,7 +26,11 @@ CHARACTERS = "characters_"
 """Prefix of the names of the character LSTM's weights."""
 
 _EMBEDDINGS = ("word", "character", "feature")
-_TAG_LAYERS = ("hidden", "hidden_bias", "dense", "dense_bias", "transitions", "start", "end")
+_CHAIN = ("transitions", "start", "end")
+_TAG_LAYERS = ("hidden", "hidden_bias", "dense", "dense_bias", *_CHAIN)
+
+_SCALE, _STEPS = "_scale", 127
+"""The end of the name of the scales of a matrix in 8 bits, and the greatest of its numbers."""
 
 
 def network_shapes(
@@ -118,12 +122,42 @@ def transferred_weights(weights: NetworkWeights, encoder: Encoder, joined: Encod
     ]
 
 
-def as_floats32(weights: Mapping[str, Any]) -> NetworkWeights:
-    """The weights as 32-bit floats, whatever they are."""
-    return {name: array.astype(np.float32, copy=False) for name, array in weights.items()}
+def to_saved(weights: NetworkWeights, bits: int) -> dict[str, NDArray[Any]]:
+    """The weights as they are saved.
 
-
-def half_precision(weights: NetworkWeights) -> dict[str, NDArray[np.float16]]:
-    """The weights as 16-bit floats; what is beyond their range, such as forbidden transitions, becomes its end."""
+    :param bits: of a number: 32, 16, or 8. With 8, matrices are integers, each row with a scale of its own in the array
+        `NAME_scale`, which says as much as 16 bits in half the space; biases and the chain of tags have 16 bits.
+    """
+    if bits == 32:
+        return dict(weights)
+    # What is beyond the range of 16 bits, such as forbidden transitions, becomes its end.
     most = np.finfo(np.float16).max
-    return {name: np.clip(array, -most, most).astype(np.float16) for name, array in weights.items()}
+    saved: dict[str, NDArray[Any]] = {
+        name: np.clip(array, -most, most).astype(np.float16) for name, array in weights.items()
+    }
+    for name in _matrices(weights) if bits == 8 else ():
+        rows = weights[name].reshape(len(weights[name]), -1)
+        scale = (np.abs(rows).max(axis=1) / _STEPS).astype(np.float16)  # (n_rows,)
+        steps = rows / np.maximum(scale, np.finfo(np.float16).tiny).astype(np.float32)[:, None]
+        saved[name] = np.rint(steps).clip(-_STEPS, _STEPS).astype(np.int8).reshape(weights[name].shape)
+        saved[name + _SCALE] = scale
+    return saved
+
+
+def from_saved(saved: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], bits: int) -> NetworkWeights:
+    """The weights that `to_saved` made so; :raises BundleError: if they are others."""
+    coarse = _matrices(shapes) if bits == 8 else ()
+    check_shapes(saved, {name: shapes[name] for name in coarse}, np.int8)
+    scales = {name + _SCALE: shapes[name][:1] for name in coarse}
+    wide = {name: shape for name, shape in shapes.items() if name not in coarse} | scales
+    check_shapes(saved, wide, np.float32 if bits == 32 else np.float16)
+    weights = {name: saved[name].astype(np.float32, copy=False) for name in shapes}
+    for name in coarse:
+        scale = saved[name + _SCALE].astype(np.float32)
+        weights[name] = weights[name] * scale.reshape(-1, *[1] * (len(shapes[name]) - 1))
+    return weights
+
+
+def _matrices(weights: Mapping[str, Any]) -> list[str]:
+    """The names of the weights that 8 bits are enough for."""
+    return [name for name in weights if name not in _CHAIN and not name.endswith("_bias")]
