@@ -53,11 +53,11 @@ def test_words_to_look_at_are_shown_as_they_are_read() -> None:
     after = WRITTEN.index(" saw")
     known = KnownWords(["Ms Birchwod"])
     names = [s for s in suspects(WRITTEN, UNCHANGED, [], SAFE, known) if s.word[0].isupper()]
-    assert [(s.word, s.likely) for s in names] == [("Anselm", 0.12), ("Birchwood", 0.9)]
+    assert [(s.word, s.likely) for s in names] == [("Anselm", 0.015), ("Birchwood", 0.2)]
     changed = Deidentified("", (Replacement(Span(0, after, "DOCTOR"), 0, 8, "tag"),))
     assert not [s for s in suspects(WRITTEN, changed, [], SAFE, known) if s.word[0].isupper()]
     [rejected] = suspects("it was seen", UNCHANGED, [Decision(Span(3, 6, "DOCTOR"), 0.3, False, ())], SAFE, known)
-    assert rejected == ("was", 0.3, 3, 6, "")
+    assert rejected == ("was", 0.3 * 0.3, 3, 6, ""), "a safe word counts less"
 
 
 def test_a_struck_word_is_found_however_it_is_written() -> None:
@@ -75,4 +75,4 @@ def test_what_a_column_tells_is_found_however_column_and_text_are_written() -> N
 
 def test_words_are_like_those_of_an_identifier_with_invisible_characters() -> None:
     found = suspects(PLAIN, UNCHANGED, [], SAFE, KnownWords(["Birch\u00adwood"]))
-    assert [suspect.word for suspect in found if suspect.likely > 0.5] == ["Birchwood"]
+    assert [suspect.word for suspect in found if suspect.likely > 0.1] == ["Birchwood"]

@@ -67,5 +67,5 @@ def write_review(path: Path, rows: Mapping[str, ReviewRow]) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write(_HEAD)
         for row in in_order(rows):
-            cells = (row.word, f"{row.likely:.2f}", row.times, row.notes, row.note, f"{row.start}-{row.end}", row.line)
+            cells = (row.word, f"{row.likely:.3f}", row.times, row.notes, row.note, f"{row.start}-{row.end}", row.line)
             file.write("\t".join(map(str, cells)).rstrip("\t") + "\n")
