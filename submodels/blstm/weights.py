@@ -4,8 +4,8 @@
     shapes["word"]                   (9000, 64)
     first_weights(shapes, seed=1)    {"word": array, "character": array, ..., "end": array}
 
-All are 32-bit floats, on disk of 16 or 8 bits if so set. `forward` and `backward` are the kernels of the LSTM: rows for the
-input and then for the state, columns for input gate, candidate, forget gate and output gate, in this order.
+All are 32-bit floats, on disk of 16 or 8 bits if so set. `forward` and `backward` are the kernels of the LSTM: rows for
+the input and then for the state, columns for input gate, candidate, forget gate and output gate, in this order.
 """
 
 from __future__ import annotations
