@@ -102,7 +102,7 @@ $(INSTALLED): setup.cfg pyproject.toml
 	done; \
 	if [ -z "$$found" ]; then echo "phistack needs Python 3.11 or newer, and found none as: $(INTERPRETERS)" >&2; exit 1; fi; \
 	echo "Making the environment $(VENV) with $$found"; $$found -m venv $(VENV)
-	@echo "Installing phistack and the libraries that it needs into $(VENV): about 1 GB to download, some minutes"
+	@echo "Installing phistack and the libraries that it needs into $(VENV): about 0.7 GB to download, some minutes"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@mkdir -p $(TREE)/phistack
 	@ln -sfn $(addprefix $(CURDIR)/,features tbed submodels ensemble $(wildcard ensemble/face/*.*)) $(TREE)/phistack
