@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -21,6 +22,9 @@ from pathlib import Path
 
 _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "scipy", "lxml", "pyarrow", "typer")
 """The libraries that results depend on or that read files."""
+
+_ALSO = {"tensorflow": ("tensorflow-cpu", "tensorflow-intel")}
+"""Packages that bring the same library under another name."""
 
 _PACKAGES = ("features", "tbed", "submodels", "ensemble")
 _CODE = (".py", ".toml", ".txt")
@@ -40,11 +44,11 @@ def version_lines() -> tuple[str, ...]:
 
 
 def installed(name: str) -> str:
-    """The version of a package, or `not installed`."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
+    """The version of a package, or of one that brings the same library, or `not installed`."""
+    for package in (name, *_ALSO.get(name, ())):
+        with suppress(metadata.PackageNotFoundError):
+            return metadata.version(package)
+    return "not installed"
 
 
 @cache
