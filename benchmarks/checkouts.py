@@ -74,7 +74,7 @@ def _annotate(checkout: Path, model: Path, names: Sequence[str], notes: Path) ->
     home = next(path for path in _BUNDLES if (root / path).exists())
     bundles = import_module(package + home.removesuffix(".py").replace("/", "."))
     if not Path(str(bundles.__file__)).is_relative_to(checkout):
-        sys.exit(f"throughput: {bundles.__file__} was imported in the place of what is in {checkout}")
+        sys.exit(f"throughput: {bundles.__file__} was imported in place of what is in {checkout}")
     engine = bundles.load_bundle(model, only=names)
     loaded = time.process_time()
     document = import_module(f"{package}features.documents").Document

@@ -7,8 +7,8 @@
 The people of the invented notes are known, so a roster is written of them: names, birth dates, record and telephone
 numbers, addresses, relatives and staff. A mention is of the record if it is PHI of which every word is one of a name of
 the record, or that is the birth date or a number of it. Four parts: the notes as they are, with these mentions; the
-same with a typing error in a word of five letters or more of each name; with initials in the place of each name
-(`J.S.`, `J. S.`, `J.S`, `JS`); with a part in the place of each birth date. For each, without an engine and with one:
+same with a typing error in a word of five letters or more of each name; with initials in place of each name
+(`J.S.`, `J. S.`, `J.S`, `JS`); with a part in place of each birth date. For each, without an engine and with one:
 how many mentions the record proposes, how many are accepted, and the false hits: accepted spans that a record says and
 that touch no PHI. `engine alone` is what it finds of the mentions without the roster.
 
@@ -181,7 +181,7 @@ def mistyped(note: Document, mentions: Sequence[Span], rng: random.Random) -> tu
 def with_initials(
     note: Document, mentions: Sequence[Span], patient: Patient, rng: random.Random
 ) -> tuple[Document, list[Span]]:
-    """The note with initials in the place of each mention of a name, and these mentions."""
+    """The note with initials in place of each mention of a name, and these mentions."""
 
     def written(mention: str) -> str:
         person = next(person for person in _people(patient) if _words(mention) <= _words(_whole(person)))
@@ -194,7 +194,7 @@ def with_initials(
 def with_part_of_date(
     note: Document, mentions: Sequence[Span], patient: Patient, rng: random.Random
 ) -> tuple[Document, list[Span]]:
-    """The note with a part in the place of each mention of the birth date, and these mentions."""
+    """The note with a part in place of each mention of the birth date, and these mentions."""
     born = patient.born
     month = month_name[born.month]
     parts = (f"{month} {born.day}", f"{born.day} {month[:3]}", f"{month} {born.year}", f"{born.month}/{born.year}",
@@ -215,7 +215,7 @@ def _of_strangers(texts: Iterable[str], patients: Sequence[str]) -> Iterator[Doc
 
 
 def _rewritten(note: Document, mentions: Sequence[Span], written: Callable[[str], str]) -> tuple[Document, list[Span]]:
-    """The note with something else in the place of some mentions, and those that are not what they were."""
+    """The note with something else in place of some mentions, and those that are not what they were."""
     text, spans, changed, shift = "", [], [], 0
     position = 0
     for span in note.spans:

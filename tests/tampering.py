@@ -24,7 +24,7 @@ def change_json(path: Path, change: Callable[[Any], object]) -> None:
 
 
 def with_array(path: Path, name: str, content: bytes) -> None:
-    """Put other bytes in the place of one array of an `.npz` file."""
+    """Put other bytes in place of one array of an `.npz` file."""
     with zipfile.ZipFile(path) as archive:
         members = {member: archive.read(member) for member in archive.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -248,7 +248,7 @@ def test_mail_addresses_are_in_reserved_domains(address: str) -> None:
 
 
 def first_name_in(text: str, name: str, language: str, key: bytes = KEY) -> str:
-    """The first name that the note has in the place of that of a patient."""
+    """The first name that the note has in place of that of a patient."""
     start = text.index(name)
     span = Span(start, start + len(name), "PATIENT")
     result = Deidentifier(Policy.named("surrogate"), LABELS, language, key).apply(Document("1", text), [span])

@@ -1,4 +1,4 @@
-"""What is written appears whole or not at all, and never in the place of anything else."""
+"""What is written appears whole or not at all, and never in place of anything else."""
 
 import ast
 import errno

@@ -4,7 +4,7 @@
     list(mixtures(8))          8 notes of each engine x passages in other languages: how many left a word in clear
 
 Identifiers of a note for the English engine have signs and markup between or inside their words. A sign is between the
-words of an identifier, in the place of what is there; inside, in the middle of each word; or everywhere, between all
+words of an identifier, in place of what is there; inside, in the middle of each word; or everywhere, between all
 letters of each word. What shows nothing, or a mark over a letter, is between words beside what is there, as
 `03<b></b>12` shows 0312, which is no date. What separates words is not put inside of them, as `Quack,enbush` is two
 words for any reader. Nothing takes the place of the @ of an e-mail address, and what is read as nothing or as a line

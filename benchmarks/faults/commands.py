@@ -1,7 +1,7 @@
 """Commands that once let PHI out with status 0, hung, crashed or misled, each with what must come of it now.
 
     for wrong in wrong_commands(): ...       the cases that came out otherwise, with what happened
-    wrong_commands(run)                      the same, with `run(arguments, folder)` in the place of a process
+    wrong_commands(run)                      the same, with `run(arguments, folder)` in place of a process
 
 A case is run in a folder with its files. It must end within `SECONDS` with its status and, if it is refused, with one
 sentence that has the expected words. No file that it writes for release may hold a text that must go.

@@ -2,7 +2,7 @@
 
     python -m benchmarks.hospital_notes english                          400 notes; about a minute
     python -m benchmarks.hospital_notes engine.zip --language no --notes 200 --seed 7
-    python -m benchmarks.hospital_notes english --set third              the notes of another hand
+    python -m benchmarks.hospital_notes english --set third              the notes of another author
     python -m benchmarks.hospital_notes english --noise none --recall high --errors missed.tsv
 
 Prints what the policy safe-harbor does with them: identifiers of which any or all is changed, changed stretches that
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--language", choices=LANGUAGES, help="of the notes; that of the engine, if none is named")
     parser.add_argument("--notes", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--set", choices=SETS, default="second", help="of notes; each is by another hand")
+    parser.add_argument("--set", choices=SETS, default="second", help="of notes; each is by another author")
     parser.add_argument("--recall", default=BALANCED, choices=RECALLS, help="which threshold")
     parser.add_argument("--noise", help=f"kinds separated by commas, of {', '.join(NOISE)}; all in half of the notes")
     parser.add_argument("--errors", type=Path, help="a file of tab-separated values for what was missed")

@@ -220,7 +220,7 @@ def engine_label(label: str, labels: LabelSet) -> str:
 
 
 def coded(value: Document, spans: Sequence[Span], key: bytes) -> Deidentified:
-    """A code in the place of an identifier: 64 bits of its HMAC-SHA256, so that without the key it can neither be
+    """A code in place of an identifier: 64 bits of its HMAC-SHA256, so that without the key it can neither be
     computed nor undone; 17 and 17.0 are one identifier.
 
     :param spans: the whole value; none if it is blank.

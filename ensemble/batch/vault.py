@@ -65,7 +65,7 @@ class Vault:
         return self._token({"run": self.run, "id": row.id, "output": result.record["output"], "parts": parts})
 
     def write(self, path: Path, tokens: Iterable[str], log_end: str) -> None:
-        """Write a vault, which only its owner can read, in the place of an earlier one of the same run.
+        """Write a vault, which only its owner can read, in place of an earlier one of the same run.
 
         :raises SettingsError: if anything else is there.
         :raises StorageError: if the disk refuses.

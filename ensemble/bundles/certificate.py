@@ -161,7 +161,7 @@ def certificate_for(
 
 
 def with_certificate(bundle: Path, certificate: Certificate, out: Path) -> None:
-    """Make a new bundle that has a certificate too, in the place of an earlier one for the same policy.
+    """Make a new bundle that has a certificate too, in place of an earlier one for the same policy.
 
     :raises SettingsError: if there is something at `out`.
     """

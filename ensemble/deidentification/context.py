@@ -2,7 +2,7 @@
 
 context.pick(("Ann", "Eve"), "first", "mary")    by the key, the patient and the number of the attempt
 context.day_first                                whether 3/5 is the third of May
-spliced("room 12", [(5, 7, "47")])               "room 47": a mention with other stretches in the place of some
+spliced("room 12", [(5, 7, "47")])               "room 47": a mention with other stretches in place of some
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Engine:
     ) -> Engine:
         """The same engine with other options.
 
-        :param options: in the place of those that it has.
+        :param options: in place of those that it has.
         :param others: language -> the engine that reads passages in it.
         :param changes: of single fields of `EngineOptions`.
         :raises SettingsError: if the engine was trained without the operating point, or has no label for what a list, a

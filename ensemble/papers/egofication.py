@@ -120,7 +120,7 @@ class _Biography:
         return sorted([*names, *(edit for edit in self._pronouns() if edit.start not in taken)])
 
     def _edit(self, match: re.Match[str], word: str) -> _Edit:
-        """The word in the place of a match, with a capital where a sentence begins."""
+        """The word in place of a match, with a capital where a sentence begins."""
         return _Edit(*match.span(), word[0].upper() + word[1:] if self._starts_sentence(match.start()) else word)
 
     def _names(self) -> Iterator[_Edit]:

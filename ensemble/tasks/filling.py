@@ -239,7 +239,7 @@ def _decided(placed: Placed, scores: Mapping[str, float], language: str, sure: f
 
 
 class Filler:
-    """Writes invented identifiers in the place of placeholders, the same for all notes of a patient.
+    """Writes invented identifiers in place of placeholders, the same for all notes of a patient.
 
     :param notes: all of them, with their placeholders; a patient's days are moved together, so that the latest is one
         of an invented patient.

@@ -101,7 +101,7 @@ def _empty(element: etree._Element) -> None:
 
 
 def _root(raw: str) -> tuple[str, Callable[[str], str]]:
-    """A text, and how another one is spelled: a code, in the place of a root, as a UUID."""
+    """A text, and how another one is spelled: a code, in place of a root, as a UUID."""
     coded = _CODED_ROOT.fullmatch(raw)
     if not coded and not _ROOT.fullmatch(raw):
         return raw, str

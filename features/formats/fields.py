@@ -54,7 +54,7 @@ class Field:
 class FieldTable(Table):
     """The records of a file, or of the files of a folder, which come out under the same names.
 
-    :param given: rule -> treatment, in the place of those of the format.
+    :param given: rule -> treatment, in place of those of the format.
     :raises CorpusError: if there is no such rule.
     :cvar declared: the tables of the format's TOML file.
     :ivar rules: name -> treatment.

@@ -139,7 +139,7 @@ class NoteFile:
 
 
 Notes = Iterator[Document | CorpusError]
-"""The notes of a file, in order; in the place of one that cannot be read, the reason."""
+"""The notes of a file, in order; in place of one that cannot be read, the reason."""
 Pieces = Iterator[tuple[str, bytes]]
 """File names and contents; pieces of one file, which follow each other, have the same name."""
 Edit = tuple[int, int, str]
@@ -217,7 +217,7 @@ class Table(ABC):
             file.writelines(chunks)
 
     def refuse_taken(self) -> None:  # noqa: B027
-        """Refuse to begin if something is in the place of the output that is not a file; :raises SettingsError: so."""
+        """Refuse to begin if something that is no file is where the output goes; :raises SettingsError: so."""
 
     def publish(self, *, replace: bool) -> None:  # noqa: B027
         """Put what `assemble` wrote in its place, where that is not a file; a second time changes nothing.
@@ -238,7 +238,7 @@ class LineTable(Table):
 
     @abstractmethod
     def rewritten(self, raw: Any, old: Mapping[str, str], new: Mapping[str, str]) -> str:
-        """A record with new texts in the place of the old; what did not change is spelled as it was."""
+        """A record with new texts in place of the old; what did not change is spelled as it was."""
 
     def record(self, place: str, content: bytes | None) -> Record:
         """What was read at a place; nothing if that is too long."""
@@ -282,7 +282,7 @@ class Format:
     :param beside: the names of files beside the notes that are not notes.
     :param written: the format in which notes of one that is only read are written.
     :param rewritten: the file with other text in its layout, from its present text and the edits, where that is asked
-        for in the place of `written`.
+        for in place of `written`.
     """
 
     name: str

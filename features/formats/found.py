@@ -125,7 +125,7 @@ class Found:
     def notes(self) -> Iterator[tuple[str, NoteFile, Document | CorpusError]]:
         """Each note, with the path of its file within the given folder, and the file.
 
-        :returns: in the place of a note that cannot be read, the reason.
+        :returns: in place of a note that cannot be read, the reason.
         :raises CorpusError: for what is wrong with a whole file of several notes.
         """
         written = ""

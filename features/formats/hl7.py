@@ -32,7 +32,7 @@ _HEAD = re.compile(r"MSH([^\w\s])([^\w\s]{4})")
 _END = re.compile(r"\r\n|\r|\n")
 _SEGMENT = re.compile(rb"[^\r\n]*[\r\n]+|[^\r\n]+")
 _NULL = '""'
-"""What the standard writes in the place of a value that was deleted."""
+"""What the standard writes in place of a value that was deleted."""
 _NAMES = "FSRET"
 _DAYS = ("DT", "DTM", "TS")
 _ENVELOPE = (b"FHS", b"BHS", b"BTS", b"FTS")

@@ -72,7 +72,7 @@ class ParquetTable(Table):
         self._is_rewritten = True
 
     def _as_text(self, field: Any) -> Any:
-        """A column of text in the place of one of numbers or dates."""
+        """A column of text in place of one of numbers or dates."""
         if _holds_strings(field.type):
             return field
         column = f"the column {field.name} of {self.file.name}"

@@ -44,7 +44,7 @@ def _page(pdf: Any, number: int) -> str:
     text: str = page.get_textpage().get_text_bounded()
     is_drawn = next(page.get_objects(max_depth=1), None) is not None
     if (is_drawn and not text.strip()) or (len(text) < _STAMP and _is_scan(page)):
-        raise ValueError(f"has a picture in the place of text on page {number + 1}; run text recognition on it")
+        raise ValueError(f"has a picture in place of text on page {number + 1}; run text recognition on it")
     page.close()
     return _HYPHEN.sub("-", _LINE_END.sub("\n", text)).strip("\n")
 

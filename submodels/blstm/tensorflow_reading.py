@@ -1,4 +1,4 @@
-"""The network up to the LSTM's output by TensorFlow, which can use a GPU, in the place of `gradients.read`.
+"""The network up to the LSTM's output by TensorFlow, which can use a GPU, in place of `gradients.read`.
 
 load_tensorflow(threads=1)
 output, back = read(weights, batch, before, after, kept)

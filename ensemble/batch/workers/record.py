@@ -1,11 +1,11 @@
 """The audit record of a note that was changed, and the words that are still in it and may identify a person.
 
     audit_record(job, bundle, note, decisions, changed, known, safe, None).record["counts"]        {"DOCTOR": 2}
-    suspects("Seen by Dr. Ames.", result, [], safe, KnownWords([]))            [Suspect("Ames", 0.12, 12, 16, "")]
-    suspects("Mr Hilard.", result, [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.9, 3, 9, "")]
+    suspects("Seen by Dr. Ames.", result, [], safe, KnownWords([]))            [Suspect("Ames", 0.015, 12, 16, "")]
+    suspects("Mr Hilard.", result, [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.2, 3, 9, "")]
 
 A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
-safe (`ensemble.engine.doubt`). The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
+safe (`ensemble.engine.doubt`); a word known to be safe counts less. The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
 sentences, most of which are not names.
 """
 
