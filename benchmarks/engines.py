@@ -60,9 +60,9 @@ _SMALL: Mapping[str, Any] = {
         },
     },
 }
-"""How engines that ship differ from the defaults: networks of 8 bits, with more units and fewer, smaller words, as invented
-notes repeat theirs; a CRF of half the tags and fewer weights; and a threshold for those to whom a missed identifier is
-worse than a word too many."""
+"""How engines that ship differ from the defaults: networks of 8 bits, with more units and fewer, smaller words, as
+invented notes repeat theirs; a CRF of half the tags and fewer weights; and a threshold for those to whom a missed
+identifier is worse than a word too many."""
 _HELD_OUT = 5
 """Of so many carriers and held-out patients, one is for measuring."""
 _SEED, _OTHER_SEED = 17, 1017

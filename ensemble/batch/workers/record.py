@@ -5,8 +5,8 @@
     suspects("Mr Hilard.", result, [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.2, 3, 9, "")]
 
 A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
-safe (`ensemble.engine.doubt`); a word known to be safe counts less. The list of Tjong Kim Sang and others (HealTAC 2019) has all capitalised words within
-sentences, most of which are not names.
+safe (`ensemble.engine.doubt`); a word known to be safe counts less. The list of Tjong Kim Sang and others (HealTAC
+2019) has all capitalised words within sentences, most of which are not names.
 """
 
 from __future__ import annotations
