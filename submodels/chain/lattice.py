@@ -175,22 +175,19 @@ def _backward(chain: Chain, weights: Floats, sums: Floats, forward: Floats, line
 def viterbi(chain: Chain, emissions: Floats, lines: Lines) -> Integers:
     """The path with the highest score (Viterbi 1967), of shape `(n,)`, in the order of the text."""
     into = np.ascontiguousarray(chain.transitions.T)
-    # (n, L): the score of the best path up to each tag, and the tag before it, in the order of the steps.
+    # (n, L): the score of the best path up to each tag, in the order of the steps.
     scores = emissions[lines.order].astype(np.float64)
-    from_tag = np.zeros(scores.shape, dtype=np.int64)
     scores[: len(lines.first)] += chain.start
     later = lines.later()
     for before, now in later:
         for first in range(0, now.stop - now.start, _SEQUENCES_AT_ONCE):
             block = slice(first, first + _SEQUENCES_AT_ONCE)
             # (n_block, L, L): [token, to, from]. Only the best of the paths that arrive in a tag can go on.
-            arriving = scores[before][block, None] + into
-            from_tag[now][block] = arriving.argmax(axis=2)
-            scores[now][block] += arriving.max(axis=2)
-    # (n,): from the best last tag of each sequence back along its path.
+            scores[now][block] += (scores[before][block, None] + into).max(axis=2)
+    # (n,): from the best last tag of each sequence back along its path, whose steps are found again.
     path = np.zeros(len(scores), dtype=np.int64)
     last = lines.place[lines.last]
     path[last] = (scores[last] + chain.end).argmax(axis=1)
     for before, now in reversed(later):
-        path[before] = np.take_along_axis(from_tag[now], path[now, None], axis=1)[:, 0]
+        path[before] = (scores[before] + into[path[now]]).argmax(axis=1)
     return path[lines.place]
