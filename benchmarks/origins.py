@@ -3,19 +3,22 @@
     phistack synthesize notes --documents 1000 --registers all --lexicon train --seed 1
     phistack train notes --model engine
     python -m benchmarks.origins engine                           37 origins, 240 sentences each; some minutes
-    python -m benchmarks.origins engine --origins korean,hebrew --sentences 60
+    python -m benchmarks.origins german --origins korean,hebrew --sentences 60
 
 A name is *touched* if any accepted span, of whatever label, touches it, and *covered* if accepted spans cover all its
 letters. Sentence, form of the name and sex are the same for each origin, so that only the name makes a difference. The
-last line is the largest gap in names touched, between the best origin and the worst.
+sentences are in the language of the engine (`origins.toml`). The last line is the largest gap in names touched, between
+the best origin and the worst.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -27,31 +30,12 @@ from phistack.ensemble.synthesis.names import invent_person
 from phistack.ensemble.synthesis.templates import table
 from phistack.ensemble.tools.comma_lists import comma_list
 from phistack.features.documents import Document, Span
+from phistack.features.errors import SettingsError, no_such
 from phistack.features.ranges import covering, touching
 
-SENTENCES = (
-    "{full} was examined this morning and feels better.",
-    "Mr. {last} did not come to his appointment.",
-    "Thank you for sending us {full}, who has had a cough for three weeks.",
-    "Name: {formal}",
-    "Patient: {full}  Sex: F  Ward: 4",
-    "Seen together with Dr. {last}, who agrees.",
-    "Dictated by {full}, MD",
-    "We spoke with the sister, {first}, about the plan.",
-    "Is metoprolol safe for {full} after the operation?",
-    "{first} slept well and ate half of breakfast.",
-    "Dr. {initialled} will call back tomorrow.",
-    "The wound of Ms. {last} is dry; the sutures stay for ten days.",
-    "pt {lower} states pain is worse at night",
-    "{upper} - ADMITTED FOR OBSERVATION",
-    "Please forward the report to {full} at the clinic.",
-    "According to {first}, the tablets were never taken.",
-    "Discussed with {full}, NP, and with the family.",
-    "{full} has diabetes and hypertension and takes lisinopril.",
-    "Which antibiotic for {full} with a penicillin allergy?",
-    "Regards,\n{full}",
-)
-"""The name is in braces, in one of the forms in which a person is written; `last` is the family name alone."""
+SENTENCES: Mapping[str, Sequence[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""Language -> sentences with a name in braces, in one of the forms in which a person is written; `last` is the family
+name alone."""
 
 Annotate = Callable[[Iterable[Document]], Iterable[Document]]
 
@@ -80,8 +64,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     engine = load_bundle(bundle_path(arguments.model))
+    if engine.language not in SENTENCES:
+        raise SettingsError(no_such("language with sentences", engine.language, SENTENCES))
     found = [
-        recall_of(origin, engine.annotate, arguments.sentences, seed=arguments.seed)
+        recall_of(origin, engine.annotate, arguments.sentences, language=engine.language, seed=arguments.seed)
         for origin in comma_list(arguments.origins)
     ]
     Console(width=80).print(table_of(found))
@@ -102,13 +88,13 @@ def gap(found: Sequence[Recall]) -> float:
     return max(shares) - min(shares)
 
 
-def recall_of(origin: str, annotate: Annotate, n_sentences: int, *, seed: int = 0) -> Recall:
+def recall_of(origin: str, annotate: Annotate, n_sentences: int, *, language: str = "en", seed: int = 0) -> Recall:
     """Count the names of one origin that are found.
 
     :param annotate: gives the documents back with the spans that were found.
     """
     touched = covered = 0
-    gold = list(sentences(origin, n_sentences, seed=seed))
+    gold = list(sentences(origin, n_sentences, language=language, seed=seed))
     for document, answer in zip(gold, annotate(gold), strict=True):
         (name,) = document.spans
         ranges = [(span.start, span.end) for span in answer.spans]
@@ -117,11 +103,12 @@ def recall_of(origin: str, annotate: Annotate, n_sentences: int, *, seed: int = 
     return Recall(origin, len(gold), touched, covered)
 
 
-def sentences(origin: str, number: int, *, seed: int = 0) -> Iterator[Document]:
+def sentences(origin: str, number: int, *, language: str = "en", seed: int = 0) -> Iterator[Document]:
     """Sentences with one name each, of which no training note of the lexicon `train` has a word."""
+    frames = SENTENCES[language]
     for at in range(number):
         rng = random.Random(f"{seed}/origins/{at}")
-        frame, sex = SENTENCES[at % len(SENTENCES)], rng.choice("FM")
+        frame, sex = frames[at % len(frames)], rng.choice("FM")
         before, _, rest = frame.partition("{")
         form, _, after = rest.partition("}")
         person = invent_person(sex, "test", random.Random(f"{seed}/{origin}/{at}"), origin=origin)
