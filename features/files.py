@@ -7,7 +7,7 @@
         table = read_toml(path)
     rows = read_sheet(path, "the sheet of causes", ("document", "start"))
 
-A folder of strangers can contain pipes, devices and endless files: a pipe without a writer would block the reader for
+A stranger's folder can contain pipes, devices and endless files: a pipe without a writer would block the reader for
 ever, and a link to `/dev/zero` would fill its memory. Refusals are `OSError`, like those of the system; `strerror` says
 what is wrong. A byte order mark is kept as U+FEFF, and line ends are unchanged.
 """
@@ -133,7 +133,7 @@ def opened(path: Path, name: str = "") -> Iterator[tuple[BinaryIO, Callable[[], 
 
 
 def lines_of(file: BinaryIO, longest: int) -> Iterator[bytes | None]:
-    """Each line with its end, the one that the first line has: a newline, or a carriage return alone (old Macs).
+    """Each line with its end: a newline, or a carriage return alone (old Macs) if the first line ends so.
 
     A line that is too long is None, and not kept in memory.
     """
@@ -192,7 +192,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Sequence[object]], *, between: str = ",") -> str:
-    """The text of a sheet; :param between: what is between its columns."""
+    """The text of a sheet; :param between: the separator of columns."""
     out = io.StringIO()
     csv.writer(out, delimiter=between, lineterminator="\n").writerows([columns, *rows])
     return out.getvalue()

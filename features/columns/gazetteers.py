@@ -3,8 +3,8 @@
     gazetteers = Gazetteers.of_language("es")
     gazetteers.column("city", Layout.of(["vive en San Sebastián"]))     codes of "", "", "B", "I"
 
-Names, cities, regions and occupations come from Faker's providers, countries, months and weekdays from the Unicode CLDR
-(by Babel), the words for relatives from a table of ours. A trained engine keeps its lists, so a newer Faker changes
+Names, cities, regions and occupations come from Faker's providers; countries, months and weekdays from the Unicode CLDR
+(by Babel); the words for relatives from our own table. A trained engine keeps its lists, so a newer Faker changes
 nothing. Case and accents are ignored: `Jose` matches `José`.
 """
 
@@ -80,7 +80,7 @@ class Gazetteers:
         return cls({column: _entries(entries) for column, entries in found.items()})
 
     def column(self, name: str, layout: Layout) -> Coded:
-        """The matches of one of `GAZETTEER_COLUMNS`: `B` where an entry begins, `I` where it goes on, empty elsewhere.
+        """The matches of one of `GAZETTEER_COLUMNS`: `B` where an entry begins, `I` where it continues, else empty.
 
         Matches are the longest from left to right, within each note.
         """

@@ -5,8 +5,8 @@
     annotator_of("pos", "pos-nl.json")              a file of `phistack tagger`
     installed_tagger("nl", "pos")                   "spacy:nl_core_news_sm", if that is installed
 
-Missing data or a missing server is an error that names the command which fetches or starts it, and never an empty
-column: a model must get the features it was trained with.
+Missing data or a missing server raises an error with the command that fetches or starts it; the column is never left
+empty, as a model must get the features it was trained with.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CODES = {"nb": "no", "nn": "no", "xx": ""}
 """spaCy's language codes -> ours, where they differ."""
 _NLTK, _SPACY = "nltk", "spacy"
 INSTALLED = "installed"
-"""The setting for the installed tagger of the language: a pipeline of spaCy, or else NLTK."""
+"""The setting for the language's installed tagger: a pipeline of spaCy, or else NLTK."""
 
 _PIPELINES = {
     "de": "de_core_news_sm", "en": "en_core_web_sm", "es": "es_core_news_sm", "fr": "fr_core_news_sm",
@@ -70,7 +70,7 @@ class Annotator:
 
         :param words: the tokens' text, `n_tokens` of them.
         :param sentences: index of the first token of each sentence, then `n_tokens`: shape `(n_sentences + 1,)`.
-        :raises MissingResourceError: if the data or the server that the annotator needs is not there.
+        :raises MissingResourceError: if data or a server that the annotator needs is missing.
         """
         cut = [list(words[a:b]) for a, b in pairwise(sentences.tolist()) if a < b]
         return list(chain.from_iterable(self.tag(cut))) if cut else []
@@ -78,7 +78,7 @@ class Annotator:
 
 @contextmanager
 def _data_there(what: str, data: str, column: str) -> Iterator[None]:
-    """Name the command that fetches data of NLTK which is missing in the block."""
+    """If the block finds NLTK's data missing, name the command that fetches it."""
     try:
         yield
     except (LookupError, OSError):
@@ -125,7 +125,7 @@ def _nltk_entities(sentences: _Sentences) -> _Sentences:
 def _core_nlp_tags(url: str, column: str, sentences: _Sentences) -> _Sentences:
     """Tags of a CoreNLP server (Manning 2014), by NLTK's client.
 
-    The notes' text is sent to the server, which must be one that may see it.
+    The notes' text is sent to the server, which must be allowed to see it.
     """
     try:
         from nltk.parse.corenlp import CoreNLPParser
@@ -222,7 +222,7 @@ def annotator_of(column: str, given: str) -> Annotator:
     if given == _NLTK:
         return Annotator("en", _nltk_tags if column == "pos" else _nltk_entities)
     program, _, pipeline = given.partition(":")
-    # An engine may be a stranger's, and spaCy would import any package that it names.
+    # An engine may come from a stranger, and spaCy would import any package that it names.
     if program == _SPACY and (_PIPELINE.fullmatch(pipeline) or is_path(pipeline)):
         return Annotator(_spacy_language(pipeline), partial(_spacy_tags, pipeline, column))
     if given.startswith(("http://", "https://")):

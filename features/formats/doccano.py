@@ -4,7 +4,7 @@
     {"id": 7, "text": "Dr. Ames", "entities": [{"id": 3, "label": "DOCTOR", "start_offset": 4, "end_offset": 8}]}
 
 A project with relations exports the second form. Offsets are code points, unless the project counts grapheme clusters
-as one character. doccano keeps what else is in a line, such as `id` and `group`, and exports it again.
+as one character. doccano keeps other members of a line, such as `id` and `group`, and exports them again.
 """
 
 from __future__ import annotations
