@@ -184,7 +184,7 @@ def file_named(what: str, path: Path, error: type[PhistackError] = SettingsError
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The table in a file; :raises OSError, ValueError: if it cannot be read, or is no TOML."""
+    """The table in a file; :raises OSError, ValueError: if it cannot be read, or is not TOML."""
     try:
         return tomllib.loads(read_regular(path).decode("utf-8"))
     except RecursionError:

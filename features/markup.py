@@ -1,4 +1,5 @@
-r"""What a text writes in another way: HTML, escapes of JSON, quoted-printable (RFC 2045), percent-encoding (RFC 3986).
+r"""Encoded characters and markup in a text: HTML, escapes of JSON, quoted-printable (RFC 2045), percent-encoding (RFC
+3986).
 
     list(tags("<p>Dr. An<b>selm</b>"))              Edit(0, 3, "\n"), Edit(9, 12, ""), Edit(16, 20, "")
     list(references("617&ndash;555 &amp; co"))      Edit(3, 10, "–"), Edit(14, 19, "&")
@@ -39,7 +40,7 @@ from itertools import pairwise
 
 from phistack.features.rewriting import Edit
 
-# Not of single letters, as in `A\n\n`.
+# Not after single letters, as in `A\n\n`.
 _ESCAPE = re.compile(r'\\u(0[0-9A-Fa-f]{3}|20[0-9A-Fa-f]{2})|\\([/"])|(?<!\b[^\W\d_])(?:\\[nrt])+(?![a-z])')
 _BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _LINES = (

@@ -32,7 +32,7 @@ class DoccanoTable(JsonTable):
     """JSON lines of doccano, read as if they were ours."""
 
     def parsed(self, text: str) -> Parsed:
-        """The object of a line, with its spans in the column of spans, without the others and empty lists."""
+        """The object of a line, its spans in the column of spans; other span columns and empty lists are dropped."""
         values, texts, raw = super().parsed(text)
         if values is None:
             return values, texts, raw

@@ -4,7 +4,7 @@
         propose(chain, emissions[part], tables[part], [line_bounds(t) for t in tables[part]], "crf")   a list a note
     spans_of(lattice, 0.05)       [(3, 5, "AGE", 0.91), ...]: tokens 3 and 4, and no other, are one age
 
-The probability of a span is that of its beginning and going on up to its last token, less that of going on beyond. Tag
+The probability of a span is that of beginning and reaching its last token, less that of continuing beyond it. Tag
 sequences are decoded as in `features.tags.decode`.
 """
 

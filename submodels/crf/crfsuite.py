@@ -1,14 +1,15 @@
-"""CRFsuite: training a CRF on PHI, hard negatives and a sample of the rest, and reading the model file without it.
+"""CRFsuite: training a CRF on PHI, hard negatives and a sample of the rest, and reading the model file without
+CRFsuite.
 
     train(crf, tables, tags, seed=1)      the model file, as bytes
     tokens = instructive_tokens(attributes, is_phi, lines, look_alikes=0.3, others=0.05)      (n_tokens,) bool
     weights = read_weights(Path("model.crfsuite").read_bytes())
 
 Most of a note is text that no model would take for PHI, and a twentieth of it is enough to learn from; without hard
-negatives, however, precision falls by two points. They are chosen by naive Bayes, leave one out: the sum over a token's
-attributes of the log odds of PHI, without the token's own count.
+negatives, however, precision falls by two points. They are chosen by naive Bayes with leave-one-out: the sum over a
+token's attributes of the log odds of PHI, without the token's own count.
 
-CRFsuite's reader ends the process at a damaged file, and its dump rounds weights to six digits. The layout is that of
+CRFsuite's reader kills the process at a damaged file, and its dump rounds weights to six digits. The layout is that of
 CRFsuite 0.12, `crf1d_model.c` and `cqdb.c` (Okazaki 2007); all numbers are little-endian:
 
     header       "lCRF", size of the file, "FOMC", version 100, number of features, of labels, of attributes,
@@ -69,7 +70,7 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     """Train a CRF with CRFsuite; returns its model file.
 
     :param tags: of all tokens of each note.
-    :raises SettingsError: if training could not be repeated with the same seed.
+    :raises SettingsError: if the C library's random numbers cannot be seeded.
     """
     from pycrfsuite import Trainer
 
@@ -88,8 +89,8 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
         patients = np.broadcast_to(patients_of(tables)[learned], attributes[:, learned].shape)
         shared = discretion.shared(attributes[:, learned].ravel(), patients.ravel())
         kept &= np.pad(shared, (0, len(kept)))[: len(kept)]
-        # The model file has attributes as they come, which is the text of the notes; sorted, if a sequence that is not
-        # learned from has all of them.
+        # The model file has attributes in order of arrival, which would show the text of the notes. A first sequence
+        # with all of them sorted, which is not learned from, prevents that.
         trainer.append([sorted(names[kept].tolist())], [OUTSIDE], _NOT_LEARNED)
     sequences = list(pieces(learned, lines))
     for piece in sequences:
