@@ -7,9 +7,9 @@
         table = read_toml(path)
     rows = read_sheet(path, "the sheet of causes", ("document", "start"))
 
-A stranger's folder can contain pipes, devices and endless files: a pipe without a writer would block the reader for
-ever, and a link to `/dev/zero` would fill its memory. Refusals are `OSError`, like those of the system; `strerror` says
-what is wrong. A byte order mark is kept as U+FEFF, and line ends are unchanged.
+A stranger's folder can contain pipes, devices and endless files: a pipe without a writer would block the reader
+forever, and a link to `/dev/zero` would fill its memory. Refusals are `OSError`, like those of the system; `strerror`
+says what is wrong. A byte order mark is kept as U+FEFF, and line ends are unchanged.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     :param follow_links: otherwise links are refused too, where the system can tell.
     :raises OSError: if it cannot be opened, or is anything else.
     """
-    # Opening a pipe can block for ever; for a regular file O_NONBLOCK makes no difference.
+    # Opening a pipe can block forever; for a regular file O_NONBLOCK makes no difference.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     flags |= 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
     try:

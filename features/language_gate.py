@@ -84,7 +84,7 @@ class LanguageGate:
         return replace(gate, distance=min(_MOST_DISTANCE, max(_LEAST_DISTANCE, _limit(far))))
 
     def _languages_of_most(self, text: str) -> set[str]:
-        """The other languages that most of a note is in, also where its words are known from other notes."""
+        """The other languages that most of a note is in; all words count, as the known ones come from these notes."""
         passages = [passage for passage in self.passages(text) if passage.distance]
         return {passage.language for passage in passages} if mostly_in(text, passages) else set()
 

@@ -3,9 +3,8 @@
     foreign_passages("Seen today. Пациент жалуется на боль в груди. Stable.", ("en",))    [Passage(12, 45, "ru", ...)]
 
 A note is cut into sentences and lines (units). A unit of mostly known words is in the engine's language. For any other,
-the detector of `features.languages` measures the distance from that language. Adjacent units that are far from it form
-a passage, which counts if it is further still. Letters of another script need no detector: each run of them is a
-passage.
+the detector of `features.languages` measures the distance from that language. Adjacent far units form a passage, which
+counts if it is further still. Letters of another script need no detector: each run of them is a passage.
 
 Names, abbreviations and figures show little of a language, so only words in small letters count; in a sentence where
 most words begin with a capital all words count, but it must be longer and further away.

@@ -19,7 +19,7 @@ These steps run in this order. Most notes need none of them; one search finds th
 6. words and numbers that are broken over a line end are whole (`features.rewriting`)
 
 This is much less than NFKC: `º`, `½` and ligatures are unchanged. Steps 1 and 2 need evidence in the text unless the
-caller declares them: `x=20`, `50%20`, `<5` and `a & b` are no markup.
+caller declares them: `x=20`, `50%20`, `<5` and `a & b` are not markup.
 
 What steps 3 to 6 leave out belongs to the letter or digit before it, or else to the one after it; markup belongs to a
 span only if it is inside. So a span of the view never becomes empty in the note, and spans overlap in the note only if
@@ -109,8 +109,8 @@ class PlainView:
 def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:
     """The view of a note with its spans, except spans that have no character left.
 
-    :param html: whether the note is known to be HTML, so that tags need no evidence.
-    :param encoded: whether quoted-printable and percent-encoding need no evidence, so that `x=20` is read as `x `.
+    :param html: whether the note is known to be HTML, so tags need no evidence.
+    :param encoded: whether quoted-printable and percent-encoding need no evidence, so `x=20` is read as `x `.
     """
     read = _read(document.text, html, encoded)
     if read is None:

@@ -48,7 +48,7 @@ def whole(name: str) -> str:
 def shown_label(label: str, times: int = 1) -> str:
     """A label, as it may be shown; labels of the shipped label sets are shown in full.
 
-    :param times: how many spans have it; a label of three or more is no name.
+    :param times: how many spans have it; a label of three or more is not a name.
     """
     if times >= _OFTEN and _OFTEN_LABEL.fullmatch(label):
         return label

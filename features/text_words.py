@@ -34,7 +34,7 @@ Others = Mapping[int, Sequence[tuple[int, str]]]
 """Piece -> pairs of a later piece and an alternative reading of the pieces before it."""
 
 _END = "\0"
-"""Appended to each token of a phrase, so that only whole tokens match."""
+"""Appended to each token of a phrase, so only whole tokens match."""
 
 _WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
 _RUN = re.compile("[^\\W\\d_]+(?:[\u0300-\u036f]+[^\\W\\d_]*)*|\\d+")

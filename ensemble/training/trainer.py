@@ -129,7 +129,7 @@ def train(
 
 
 def by_score(engine: Engine) -> list[tuple[Subset, float]]:
-    """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
+    """Every subset with its out-of-fold strict F1, the best first; of equal ones, those with fewer submodels first."""
     scores = [(subset, max(stacker.figures_.values(), default=0.0)) for subset, stacker in engine.stackers.items()]
     return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))
 
@@ -228,7 +228,7 @@ def prepared(
 
 
 def _without_phi(note: Document) -> str:
-    """The text with blanks in place of PHI, as names of any language are in notes of each."""
+    """The text with blanks in place of PHI, as notes in any language contain names of other languages."""
     text = list(note.text)
     for span in note.spans:
         text[span.start : span.end] = " " * (span.end - span.start)

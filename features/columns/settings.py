@@ -85,7 +85,7 @@ class FeatureSettings:
         installed clusters, the number of most frequent words to keep instead of those of the notes; by default
         `MOST_FREQUENT` of `features.columns.representations`.
     :param language_models: a folder of character language models; see `features.character_models`. Empty for none.
-    :param html: whether notes are known to be HTML, so that tags need no evidence; see `features.markup`.
+    :param html: whether notes are known to be HTML, so tags need no evidence; see `features.markup`.
     """
 
     language: str = "en"

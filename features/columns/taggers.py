@@ -5,8 +5,8 @@
     annotator_of("pos", "pos-nl.json")              a file of `phistack tagger`
     installed_tagger("nl", "pos")                   "spacy:nl_core_news_sm", if that is installed
 
-Missing data or a missing server raises an error with the command that fetches or starts it; the column is never left
-empty, as a model must get the features it was trained with.
+Missing data or a missing server raises an error with the command that fetches or starts it. The column is never left
+empty: a model must get the features it was trained with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CoNLL columns: one token a line, its tag last, a blank line after each sentence, `-DOCSTART-` before each note.
+"""CoNLL columns: one token per line, its tag last, a blank line after each sentence, `-DOCSTART-` before each note.
 
     -DOCSTART-
     # id = "110-01"
@@ -8,7 +8,7 @@
     Seen<TAB>0<TAB>4<TAB>O
     Ames<TAB>12<TAB>16<TAB>B-DOCTOR
 
-phistack writes the comment lines and the offset columns, so that a note comes back code point for code point. Other
+phistack writes the comment lines and the offset columns, so a note comes back code point for code point. Other
 files have neither: their text is the words joined by blanks and the sentences joined by newlines. Tags may be BIO,
 IOB1, IOB2, BIOES or BILOU; an inside tag that continues nothing begins a span.
 """

@@ -1,4 +1,4 @@
-"""CSV with a header, also gzipped: one note a record.
+"""CSV with a header, also gzipped: one note per record.
 
     id,group,text,spans
     110-01,110,Dr. Ames,"[{""start"": 4, ""end"": 8, ""label"": ""DOCTOR""}]"

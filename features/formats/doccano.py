@@ -1,4 +1,4 @@
-"""JSON lines of doccano, from a project of sequence labelling: one note a line.
+"""JSON lines of doccano, from a project of sequence labelling: one note per line.
 
     {"id": "110-01", "group": "110", "text": "Dr. Ames", "label": [[4, 8, "DOCTOR"]]}
     {"id": 7, "text": "Dr. Ames", "entities": [{"id": 3, "label": "DOCTOR", "start_offset": 4, "end_offset": 8}]}

@@ -1,4 +1,4 @@
-"""FHIR as NDJSON, the form of a bulk export: one resource a line, of release R4 or R4B.
+"""FHIR as NDJSON, the form of a bulk export: one resource per line, of release R4 or R4B.
 
     {"resourceType": "DocumentReference", "id": "n1", "status": "current", "subject": {"reference": "Patient/123"},
      "content": [{"attachment": {"contentType": "text/plain", "data": "U2VlbiBieSBEci4gQW1lcy4="}}]}

@@ -241,7 +241,7 @@ class LineTable(Table):
         """A record with new texts in place of the old; what did not change is spelled as it was."""
 
     def record(self, place: str, content: bytes | None) -> Record:
-        """The record at a place; with a problem if it was too long, so that `content` is None."""
+        """The record at a place; it has a problem if `content` is None, as it was too long."""
         if content is None:
             return Record(place, problem=self.too_long)
         digest = sha256(content)

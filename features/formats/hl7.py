@@ -127,7 +127,7 @@ class Hl7Table(FieldTable):
             yield f"line {begin}", b"".join(message)
 
     def parsed(self, text: str) -> _Message:
-        """The message; :raises ValueError: if it does not declare its separators or has no segments."""
+        """The message; :raises ValueError: if its separators or a segment are malformed."""
         head, end = _HEAD.match(text), _END.search(text)
         if not head or len(set(head[1] + head[2])) < 5:
             raise ValueError("a message that does not begin with MSH and five different separators")

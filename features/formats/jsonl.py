@@ -1,4 +1,4 @@
-"""JSON lines, also gzipped: one note a line.
+"""JSON lines, also gzipped: one note per line.
 
     {"id": "110-01", "group": "110", "text": "Dr. Ames", "spans": [{"start": 4, "end": 8, "label": "DOCTOR"}]}
 

@@ -20,7 +20,7 @@ from lxml import etree
 _INLINE = frozenset("a abbr b big code content em font i q s small span strike strong sub sup tt u linkHtml".split())
 _ATTRIBUTES = frozenset("align border colspan listType rowspan span styleCode valign width".split())
 EMPTY = "\u200b"
-"""Marks the place of a removed text, so that the piece is still read."""
+"""Marks the place of a removed text, so the piece is still read."""
 
 _WITHIN, _BETWEEN = "\u1680", "\u2029"
 _GAP = re.compile(f"[{_WITHIN}{_BETWEEN}]")
@@ -59,7 +59,7 @@ class Narrative:
             setattr(holder, name, text)
 
     def _place(self, first: int, end: int) -> int:
-        """The one of some pieces that takes the text of all, so that reading gives the same text again."""
+        """The one of some pieces that takes the text of all, so reading gives the same text again."""
         if _BETWEEN not in self._gaps[first + 1 : end] or end == len(self._gaps) or self._gaps[end] == _BETWEEN:
             return first
         if first and self._gaps[first] == _WITHIN:

@@ -1,4 +1,4 @@
-"""Parquet: one note a row, the spans as a list of structures.
+"""Parquet: one note per row, the spans as a list of structures.
 
     id: string, group: string, text: string, spans: list<struct<start: int64, end: int64, label: string>>
 

@@ -2,9 +2,8 @@
 
     next(read(NoteFile(Path("110-01.pdf")))).text        "Seen by Dr. Ames.\\n"
 
-Filled forms and notes on the page are text of the page. A page on which something is drawn but nothing written, or with
-less than a line of text and a picture of half the page, counts as a picture. No reader here can read it, so the file is
-refused.
+Filled forms and notes on the page are text of the page. A page with drawings but no text, or with less than a line of
+text and a picture of half the page, is taken for a picture. It cannot be read, so the file is refused.
 """
 
 from __future__ import annotations

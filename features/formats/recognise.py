@@ -5,9 +5,8 @@
     with rows_of(Path("roster.csv")) as rows:
         for place, row in rows: ...           "line 2", {"patient": ["110"], "name": ["Ann Hill"]}
 
-File names show most; the root element distinguishes the XML formats, and an `.ann` file distinguishes brat from plain
-text. A folder without notes is read as its only folder with notes, or as the one named `xml` beside others in other
-formats.
+File names show most; the root element tells XML formats apart, and an `.ann` file tells brat from plain text. A folder
+without notes is read as its only folder with notes, or as the one named `xml` beside others in other formats.
 
 A cell of a roster may hold several values: a list, or a text with semicolons, vertical bars or line ends between them.
 Messages quote only names of columns from a roster.

@@ -134,7 +134,7 @@ _COLUMN_NAME = re.compile(r"(?=.{1,40}\Z)[^\W\d]\S*(?: \S+){0,3}")
 
 
 def refuse_shared(text: str, *names: str | None) -> None:
-    """Refuse the column of texts as a name for notes in reports; :raises SettingsError: with the options."""
+    """Refuse the text column as the column of ids or patients; :raises SettingsError: with the options."""
     if text in names:
         raise SettingsError(
             f"the column {text} cannot hold both the text and the id or the patient; give each its own with "

@@ -61,7 +61,7 @@ def read(file: NoteFile) -> Notes:
 
 
 def _with_ends(rtf: str) -> str:
-    """RTF with the end of a paragraph where a header, a footnote or the like ends, so that no words are joined."""
+    """RTF with the end of a paragraph where a header, a footnote or the like ends, so no words are joined."""
     opened = list[bool]()
 
     def brace(found: re.Match[str]) -> str:

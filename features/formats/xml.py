@@ -1,4 +1,4 @@
-"""The XML of the i2b2 2014, N-GRID 2016 and MEDDOCAN tasks: one file a note.
+"""The XML of the i2b2 2014, N-GRID 2016 and MEDDOCAN tasks: one file per note.
 
     <deIdi2b2>
       <TEXT><![CDATA[Seen by Dr. Ames.]]></TEXT>
@@ -103,7 +103,7 @@ def parsed(root: str, name: str, text: str) -> etree._Element:
 
 
 def render(root: str, tag_id: str, first: int, documents: Iterable[Document], labels: LabelSet) -> Pieces:
-    """One file a note, named after its id.
+    """One file per note, named after its id.
 
     :param tag_id: the letter that the ids of the tags begin with.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.

@@ -6,7 +6,7 @@
 
 It computes the same emissions as training; a test compares them. Three things make it fast. The input to the gates of
 the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place in the line), so each distinct
-value of a block is multiplied with the weights only once. The rows of a batch are sorted by length, so that finished
+value of a block is multiplied with the weights only once. The rows of a batch are sorted by length, so finished
 rows drop out and nothing is padded. A batch is so small that its gates and state fit in the cache of one core.
 """
 

@@ -58,7 +58,7 @@ class EncodedNote:
 
 
 def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[TokenRange]:
-    """Consecutive lines joined into rows of at most `window` tokens, so that the network sees a line's context.
+    """Consecutive lines joined into rows of at most `window` tokens, so the network sees a line's context.
 
     A longer line is a row; one of more than twice the window is split into its sentences.
     """

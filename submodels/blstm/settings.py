@@ -71,7 +71,7 @@ class BlstmSettings:
     :param pretraining_notes: paths of annotated notes to pretrain on too; they may have other labels. Notes of the
         training among them are not read.
     :param networks: how many are trained and averaged; time and size grow with them.
-    :param window: lines are joined to about this many tokens, so that the network sees their context; with 1 it reads
+    :param window: lines are joined to about this many tokens, so the network sees their context; with 1 it reads
         each sentence alone.
     :param word_size: length of a word's vector.
     :param pretrained: whether words begin with the vectors that the feature settings name, if any; then every word with

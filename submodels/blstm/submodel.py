@@ -174,7 +174,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         return self._emissions_of(self._encoded(tables, spellings), spellings)
 
     def _use_language_models(self, space: FeatureSpace) -> None:
-        """Take those of the features; :raises SettingsError: if the network reads them and there are none."""
+        """Use those of the features; :raises SettingsError: if the network reads them and there are none."""
         self.language_models_ = space.representations_.language_models if self.contextual else None
         if self.contextual and self.language_models_ is None:
             raise SettingsError(NO_LANGUAGE_MODELS)

@@ -155,8 +155,7 @@ class EasyRows:
 def held_back(
     tables: Sequence[FeatureTable], share: float, *, seed: int
 ) -> tuple[list[FeatureTable], list[FeatureTable]]:
-    """Notes to train on, and notes of about this share of the patients for early stopping; none of fewer than two
-    patients.
+    """Notes to train on, and notes of this share of the patients for early stopping; none of fewer than two patients.
 
     Notes that no fold splits are not split here either.
     """

@@ -7,8 +7,8 @@
 
 A tag sequence y of a sentence has the score `start[y_1] + sum of transitions[y_i, y_i+1] + sum of emissions[i, y_i] +
 end[y_n]`, and its probability is proportional to exp(score) (Lafferty, McCallum and Pereira 2001). To process many
-sequences at once, one step has the first tokens of all, the next step their second tokens, and so on, the longest
-sequence first.
+sequences at once, one step has the first tokens of all, the next their second tokens, and so on, longest sequence
+first.
 """
 
 from __future__ import annotations
@@ -130,5 +130,5 @@ class Lines:
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
 
     def of_tokens(self, values: Floats) -> Floats:
-        """The sums over each sequence of one value a token, in the order of the text."""
+        """The sum of each sequence's values, one per token, in the order of the text."""
         return np.bincount(self.line, values, minlength=len(self.first)).astype(np.float64)

@@ -21,10 +21,10 @@ from phistack.features.arrays import Floats, Integers
 from phistack.submodels.chain.crf import Chain, Lines
 
 _LEAST = -300.0
-"""The lowest score relative to the best, so that no sum of products is zero."""
+"""The lowest score relative to the best, so no sum of products is zero."""
 
 _SEQUENCES_AT_ONCE = 512
-"""Tokens of a search, which takes memory for each pair of tags."""
+"""In a search, which takes memory for each pair of tags."""
 
 _ROUNDING = 1e-9
 """An upper bound of rounding errors of probabilities."""

@@ -1,5 +1,4 @@
-"""CRFsuite: training a CRF on PHI, hard negatives and a sample of the rest, and reading the model file without
-CRFsuite.
+"""CRFsuite: training a CRF on PHI, hard negatives and a sample of the rest, and reading the model file without it.
 
     train(crf, tables, tags, seed=1)      the model file, as bytes
     tokens = instructive_tokens(attributes, is_phi, lines, look_alikes=0.3, others=0.05)      (n_tokens,) bool
@@ -52,7 +51,7 @@ _READING = 0.15
 """The approximate share of a fit before the first iteration."""
 
 _STRETCH = 20
-"""Neighbouring tokens that are sampled together, so that the CRF learns transitions."""
+"""Neighbouring tokens that are sampled together, so the CRF learns transitions."""
 
 _FEWEST = 10_000
 """The least number of sampled tokens, as sampling saves no time on a small corpus."""
