@@ -34,7 +34,7 @@ class SettingsError(PhistackError):
 
 
 class PackageError(SettingsError):
-    """A submodel or column needs a package that is not installed, cannot be imported, or disagrees with another."""
+    """A submodel or column comes from a package that is missing, cannot be imported, or disagrees with another."""
 
 
 class UnsafePatternError(SettingsError):

@@ -159,6 +159,6 @@ def _common_scripts(texts: Sequence[str]) -> set[str]:
 
 
 def _limit(values: Sequence[float]) -> float:
-    """The limit that at most one in 1,000 values exceeds, or one of fewer values."""
+    """The limit that one in 1,000 values may exceed; of fewer values one, of fewer than 100 none."""
     allowed = max(len(values) // _ONE_IN, 1 if len(values) >= _ONE_IN / 10 else 0)
     return sorted(values)[-1 - allowed] if values else 0.0

@@ -171,7 +171,7 @@ class Submodel(ABC):
         return self.discreet
 
     def content(self) -> str:
-        """A digest of the files that its settings name, so a cache notices changes."""
+        """A digest of what its settings only name, such as an engine, so a cache notices changes."""
         return ""
 
     @classmethod

@@ -6,8 +6,8 @@
     summaries.profile                                      {"note length": {"44": 12, "45": 31, ...}, ...}
     differences(profile, another)                          {"language": 0.0002}, in what they differ
 
-The units are patients, as notes of one patient are alike: each counts with the means of the patient's notes. The
-Kolmogorov-Smirnov test compares ordered figures, the chi-squared test languages; Holm's method corrects all p-values.
+The units are patients, as notes of one patient are alike: each counts with the means of their notes. Ordered figures
+are compared by the Kolmogorov-Smirnov test, languages by the chi-squared test; all p-values have Holm's correction.
 """
 
 from __future__ import annotations

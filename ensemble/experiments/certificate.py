@@ -62,7 +62,7 @@ _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 """Factors of an engine's thresholds: the operating points of `Wish`, from the safest on."""
 
 _BY_CHANCE = 1e-6
-"""Calibration notes count as training notes if their matching fingerprints are less likely than this by chance."""
+"""Notes count as training notes if it is less likely than this that their fingerprints match by chance."""
 
 
 class Left(NamedTuple):

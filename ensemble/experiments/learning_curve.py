@@ -121,7 +121,7 @@ def _of_mean(scores: FloatArray) -> tuple[float, float]:
 
 
 def spread_of(samples: int, *, by: str = "patients", n_runs: int = 1) -> str:
-    """What the figures beside each mean mean, in words."""
+    """What the figures beside each mean stand for, in words."""
     of = f"{samples} random orders of the training {by}, one at 100 %, where all orders have the same {by}"
     if n_runs > 1:
         of = f"{n_runs} runs on each of {of}"

@@ -150,7 +150,7 @@ def systems_of(
 
 
 def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
-    """Record in a cache where the bundle trained with these settings on this corpus alone is."""
+    """Record in a cache the place of the bundle trained with these settings on this corpus alone."""
     with new_file(_note_of(cache, settings, corpus), replace=True) as part:
         part.write_text(json.dumps({"bundle": str(bundle.absolute())}), encoding="utf-8")
 

@@ -25,7 +25,7 @@ from phistack.features.formats.records import SPANS, encode_all, encode_text, re
 from phistack.features.labels import LabelSet
 
 _DELIMITERS = (",", ";", "\t", "|")
-# Quotes are matched one by one and all else in stretches, as each step takes about a hundred bytes of memory.
+# Quotes are matched one by one and all else in stretches, as a step takes some hundred bytes of memory.
 _FIELD = {d: re.compile(rf'"([^"]*(?:""[^"]*)*)"|([^"{re.escape(d)}\r\n]*)') for d in _DELIMITERS}
 _LINE_ENDS = ("", "\n", "\r\n", "\r")
 

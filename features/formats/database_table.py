@@ -8,7 +8,7 @@
     database = "sqlite:///clean.sqlite"                 default: the same database
     table = "note_clean"                                must not be there
 
-The output of a run is such a file too, for the new table. A run writes rows into a temporary table and renames it when
+The output of a run is such a file too, for the new table. A run writes rows into a staging table and renames it when
 all is checked; it changes no other. Replaced columns become text, all others keep their type. A database's error
 message may quote a row, so none is shown. Needs SQLAlchemy: `pip install '.[database]'`.
 """
@@ -86,7 +86,7 @@ class _Opened:
             ) from None
 
     def of(self, *columns: Any, staged: bool = False) -> Any:
-        """The table, or the temporary table that is written first."""
+        """The table, or the staging table that is written first."""
         name = self.short + _STAGED * staged
         return self.sql.Table(name, self.sql.MetaData(), *columns, schema=self.schema)
 
@@ -149,7 +149,7 @@ class DatabaseTable(Table):
         return _packed([{**{n: r.raw[n] for n in names}, **new} for r, new in rows]) if rows else b""
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write all rows into a temporary table, and the description of the output to the target."""
+        """Write all rows into a staging table, and the description of the output to the target."""
         out = self._output()
         sql = out.sql
         table = out.of(*(sql.Column(n, self._type(n)) for n in self._types if not self.is_removed(n)), staged=True)
@@ -182,8 +182,7 @@ class DatabaseTable(Table):
                 raise SettingsError(f"the table {out.name} is already there; drop it or name another under [output]")
 
     def publish(self, *, replace: bool) -> None:
-        """Rename the written table to its final name, if not yet done; :raises SettingsError, StorageError: if it
-        fails.
+        """Rename the written table, if not yet done; :raises SettingsError, StorageError: if it fails.
 
         :param replace: whether the table of that name is dropped, as an earlier result of the same run.
         """

@@ -5,9 +5,9 @@ r"""JSON of Label Studio: a list of tasks, each a note with the annotations of p
         "value": {"start": 4, "end": 8, "text": "Ames", "labels": ["DOCTOR"]}}]}]}]
 
 Spans that an engine suggests are written as `predictions`, with a `score` each, so Label Studio shows them as
-pre-annotations of a task still to do. Of several annotations the ground truth is read, or else the last; without an
-annotation the predictions are read. The labelling interface must be `<Labels name="label" toName="text">` on `<Text
-name="text" value="$text"/>`.
+pre-annotations. Of several annotations the ground truth is read, or else the last; without an annotation the
+predictions are read. The labelling interface must be `<Labels name="label" toName="text">` on
+`<Text name="text" value="$text"/>`.
 
 Label Studio counts code points, and `\r\n` as two; releases before 2022 counted the units of UTF-16. The quoted text
 shows which applies. In it, a line end is written as a backslash and an n.

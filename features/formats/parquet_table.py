@@ -4,8 +4,8 @@
 
 Files of any schema that have the columns of id and text are read; spans may also be strings that hold a JSON list. A
 rewritten table has the input's schema without what is removed, its metadata and its compression; its row groups hold at
-most 8,192 rows or 64 MiB. Numbers and dates of a replaced column become strings. Needs pyarrow: `pip install
-'.[parquet]'`.
+most 8,192 rows or 64 MiB. Numbers and dates of a replaced column become strings. Needs pyarrow:
+`pip install '.[parquet]'`.
 """
 
 from __future__ import annotations

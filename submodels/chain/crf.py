@@ -7,8 +7,7 @@
 
 A tag sequence y of a sentence has the score `start[y_1] + sum of transitions[y_i, y_i+1] + sum of emissions[i, y_i] +
 end[y_n]`, and its probability is proportional to exp(score) (Lafferty, McCallum and Pereira 2001). To process many
-sequences at once, one step has the first tokens of all, the next their second tokens, and so on, longest sequence
-first.
+sequences at once, one step has the first tokens of all, the next their second tokens, and so on, longest first.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ class Lattice:
     def best_path(self) -> Integers:
         """The best tags, in the order of the text.
 
-        A path is at most as probable as each of its tags. So the path of the most probable tags is the best, if it is
-        more probable than the other tags of any token together. Mostly it is; other sequences are searched.
+        A path is at most as probable as each of its tags. So the path of the most probable tags is the best, if at each
+        token it is more probable than all other tags together. Mostly it is; other sequences are searched.
         """
         path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
         # (n_sequences,): any other path has another tag somewhere.

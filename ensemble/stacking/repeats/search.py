@@ -83,7 +83,7 @@ class Repeat:
 
     @property
     def is_name(self) -> bool:
-        """Whether it repeats a name, so parts count."""
+        """Whether it repeats a name; parts of names count."""
         return any(seed.parts for seed in self.seeds)
 
     @property
