@@ -75,7 +75,7 @@ class Discretion:
         return all(word in self.kept or not word.strip("0") for word in words_in(text))
 
     def shared(self, ids: Integers | Integers32, patients: Integers) -> NDArray[np.bool_]:
-        """Which ids, from 0, enough patients have, of shape `(n_ids,)`.
+        """For each id from 0 whether enough patients have it, of shape `(n_ids,)`.
 
         :param ids: the values at some places, of shape `(n_places,)`; negative for none.
         :param patients: the number of the patient at each place, of the same shape.

@@ -75,7 +75,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
 
 
 def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool = True) -> bytes:
-    """The bytes of a regular file; parameters as of `open_regular`.
+    """The bytes of a regular file; parameters as in `open_regular`.
 
     :param longest: the most bytes allowed, counted while reading, as the stated size of a file may be wrong.
     :raises OSError: if it cannot be read, is anything else, or is longer.

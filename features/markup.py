@@ -16,7 +16,7 @@ and `BP <90` or `<ann@example.org>` is not a tag. A tag that must be closed coun
 its end tag.
 
 An escape of a letter or a sign counts wherever it is; `\n`, `\r` and `\t` not before a small letter, as in `C:\notes`,
-nor after a letter by itself.
+nor after a single letter.
 
 Notes are full of `=` and `%` beside numbers, so each encoded byte needs evidence in the text:
 

@@ -66,7 +66,7 @@ class SubsetRow:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """All subsets, the fastest first; :param trained_on: the bundle's facts on its training notes."""
+    """All subsets, the fastest first; :param trained_on: the bundle's facts about its training notes."""
 
     origin: Origin
     trained_on: Mapping[str, Any]

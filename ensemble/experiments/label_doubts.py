@@ -84,7 +84,7 @@ def check_labels(
     """Train out of fold and rank the places in doubt, the most doubtful first.
 
     :param corpus: annotated notes of two patients or more.
-    :param settings: of the stack; parameters as of `ensemble.training.trainer.train`.
+    :param settings: of the stack; parameters as in `ensemble.training.trainer.train`.
     :raises TrainingError: if the notes have no PHI, or are of one patient.
     """
     proposed = propose(corpus, settings, jobs=jobs, cache=cache)

@@ -86,7 +86,7 @@ def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
 def stack_answers(
     proposed: Proposed, names: Sequence[str], stacker: Stacker, *, seed: int, kernels: Sequence[SvmSettings] = ()
 ) -> list[list[Span]]:
-    """The spans of a stack over some submodels, in training order, on the same notes; parameters as of `Stacker.fit`.
+    """The spans of a stack over some submodels, in training order, on the same notes; parameters as in `Stacker.fit`.
 
     :returns: no span if none of them proposed anything out of fold.
     """

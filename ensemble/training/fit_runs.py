@@ -226,7 +226,7 @@ class Fit:
 
 
 class FitWatch:
-    """Reads what `reporting` wrote about fits, which are in the order of their numbers, and adds it up."""
+    """Reads what `reporting` wrote about fits, in the order of their numbers, and adds it up."""
 
     def __init__(self, fits: Sequence[Fit], path: Path) -> None:
         self.fits = fits

@@ -54,7 +54,7 @@ _STACKER, _SUBSETS, _CASCADE = 3, 7, 1
 
 @dataclass(frozen=True)
 class Training:
-    """A trained engine and how it came about.
+    """A trained engine and the record of its training.
 
     :param models: submodel -> its files, which the bundle takes over.
     :param out_of_fold: submodel -> its out-of-fold candidates for each training note.
@@ -174,7 +174,7 @@ def propose(
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Proposed:
-    """Let all submodels propose for notes that they never saw, and keep no model; parameters as of `train`.
+    """Let all submodels propose for notes that they never saw, and keep no model; parameters as in `train`.
 
     :param unseen: other notes, for which the submodels propose after training on the whole corpus.
     :param out_of_fold: whether they also propose for the corpus, fold by fold.

@@ -29,7 +29,7 @@ from phistack.features.tokens import Tokeniser
 
 _SOURCES = packaged_table("phistack.features.columns", "gazetteers.toml")
 LOCALES: Mapping[str, Sequence[str]] = _SOURCES["locales"]
-"""Language -> locales of Faker, whose lists are joined."""
+"""Language -> Faker's locales; their lists are joined."""
 
 GAZETTEER_COLUMNS = (*_SOURCES["faker"], "country", "month", "weekday", "relative")
 """The columns, in order."""

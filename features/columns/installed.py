@@ -16,11 +16,11 @@ A package registers such an object under the name of the column, by an entry poi
     ascii                             whether the word is ASCII
     lemma                             the lemma, by simplemma; an unknown word in small letters
     frequency                         a step of the Zipf scale, by wordfreq (Speer 2022): the decimal logarithm of the
-                                      occurrences in a thousand million words (van Heuven et al. 2014), rounded down;
-                                      "0" for an unknown word, nothing for what begins with no letter
+                                      occurrences per billion words (van Heuven et al. 2014), rounded down; "0" for an
+                                      unknown word, empty if the word does not begin with a letter
     usual_case                        how the word is usually written (`a` small, `Aa` capital, `AA` capitals, `?`
-                                      unknown) and how here: `Aa/a` for `nguyen`; nothing for what begins with no
-                                      letter
+                                      unknown) and how it is written here: `Aa/a` for `nguyen`; empty if it does not
+                                      begin with a letter
     clinical                          the category of a clinical word, such as `eponyms` or `credentials`
     number_pattern                    `date`, `part` or `phone` where the token is in text that looks like one
     regex_hit                         `email`, `url`, `ip`, or `digits`, a series of five digits or more

@@ -66,7 +66,7 @@ PUBLIC_CLUSTERS = "public_clusters.json"
 """The file of installed clusters: words of the language by cluster, none from the notes."""
 
 _TAGGER = "{}_tagger.json"
-"""The file of a tagger of our own, by its column."""
+"""The file of our own tagger of a column."""
 
 _NOTES_AT_ONCE = 64
 

@@ -1,4 +1,4 @@
-"""Parts of speech and general named entities: by NLTK, a CoreNLP server, a pipeline of spaCy, a tagger of our own.
+"""Parts of speech and general named entities: from NLTK, a CoreNLP server, a spaCy pipeline or our own tagger.
 
     annotator_of("pos", "nltk")                     NLTK's English tagger; its data is read when first used
     annotator_of("ner", "http://localhost:9000")    a CoreNLP server's named entities
@@ -39,13 +39,13 @@ _CODES = {"nb": "no", "nn": "no", "xx": ""}
 """spaCy's language codes -> ours, where they differ."""
 _NLTK, _SPACY = "nltk", "spacy"
 INSTALLED = "installed"
-"""The setting for the language's installed tagger: a pipeline of spaCy, or else NLTK."""
+"""The setting for the language's installed tagger: a spaCy pipeline, or else NLTK."""
 
 _PIPELINES = {
     "de": "de_core_news_sm", "en": "en_core_web_sm", "es": "es_core_news_sm", "fr": "fr_core_news_sm",
     "nl": "nl_core_news_sm", "sv": "sv_core_news_sm",
 }  # fmt: skip
-"""Language -> the package of its usual pipeline of spaCy."""
+"""Language -> the package of its usual spaCy pipeline."""
 _PIPELINE = re.compile(r"[a-z]{2,3}_[a-z0-9]+_[a-z0-9_]+")
 
 
@@ -160,7 +160,7 @@ def _fit(url: str, words: list[str], tagged: list[tuple[str, str]]) -> list[str]
 
 
 def is_path(pipeline: str) -> bool:
-    """Whether a pipeline of spaCy is named by its folder, which need not exist now."""
+    """Whether a spaCy pipeline is named by its folder, which need not exist now."""
     return bool(pipeline) and (Path(pipeline).is_dir() or len(Path(pipeline).parts) > 1)
 
 
@@ -176,7 +176,7 @@ def _spacy_language(pipeline: str) -> str:
 
 
 def _spacy_tags(pipeline: str, column: str, sentences: _Sentences) -> _Sentences:
-    """Tags of a locally installed pipeline of spaCy (Honnibal et al. 2020).
+    """Tags of a locally installed spaCy pipeline (Honnibal et al. 2020).
 
     :param pipeline: its name as a package, for example `nl_core_news_sm`, or the path of its folder.
     """
@@ -206,7 +206,7 @@ def _spacy_tags(pipeline: str, column: str, sentences: _Sentences) -> _Sentences
 
 @cache
 def load_pipeline(pipeline: str) -> Any:
-    """A pipeline of spaCy, loaded once for both columns."""
+    """A spaCy pipeline, loaded once for both columns."""
     import spacy
 
     return spacy.load(pipeline)

@@ -43,7 +43,7 @@ class Reading:
     :param encoding: of formats that need not be UTF-8.
     :param longest: bytes of a line, or of a file that is read whole; what is longer is not a note.
     :param annotated: whether spans are wanted; otherwise nothing of them is read.
-    :param is_run: whether a batch run reads them: ids count from the given folder on, reasons do not name the file,
+    :param is_run: whether a batch run reads them: ids are relative to the given folder, reasons do not name the file,
         and no link is followed out of the folder.
     :ivar warnings: oddities that were mended, and how often.
     :ivar categories: label -> category, in formats that have categories.
@@ -194,7 +194,7 @@ class Table(ABC):
 
     @abstractmethod
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
-        """Each row, in order, with the values of these columns, or of all; what is between rows is not a row.
+        """Each row, in order, with the values of these columns, or of all; blank lines are records without values.
 
         :raises CorpusError: if the file cannot be read.
         """
@@ -269,12 +269,12 @@ def not_written(documents: Iterable[Document], labels: LabelSet) -> Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way in which annotated notes are written to disk.
+    """A way to write annotated notes to disk.
 
     :param name: as the user writes it, for example `i2b2`.
     :param description: what the files look like, in a few words.
     :param suffixes: how the names of its files end.
-    :param read: the notes of a file; what is wrong with the whole file is raised.
+    :param read: the notes of a file; errors of the whole file are raised.
     :param render: the files of notes whose labels are in a label set; raises CorpusError for what it cannot express.
     :param single_file: whether all notes are written to one file rather than to a folder with files of each note.
     :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.

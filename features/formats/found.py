@@ -54,7 +54,7 @@ class Found:
     """Notes on disk.
 
     :param path: the file or folder that was given.
-    :param base: the folder in it that holds the notes, from which their ids count; or the file.
+    :param base: the folder in it that holds the notes, to which their ids are relative; or the file.
     :param how: to read them; it notes what the last iteration met and mended.
     """
 

@@ -133,7 +133,7 @@ def loss_and_gradients(
     kept_inputs, kept_output = (_kept(batch.rows, length, dropout, generator, locked=locked) for length in lengths)
     output, read_back = read(weights, batch, before, after, kept_inputs)
     output = output * kept_output
-    # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
+    # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, minus 1 for the gold one.
     scores, tags_back = scored(output, values, weights)
     of_rows, of_scores, gradients = (_tags_loss if "transitions" in weights else _softmax_loss)(scores, batch, weights)
     loss = float(of_rows.sum())
@@ -167,7 +167,7 @@ def _tags_loss(
 ) -> tuple[Floats, Floats32, dict[str, Floats32]]:
     """The negative log-likelihood of the gold tags of each row, its gradient by the scores, and by the chain's weights.
 
-    A gradient is the expected counts less the observed ones (Lafferty, McCallum and Pereira 2001).
+    A gradient is the expected counts minus the observed ones (Lafferty, McCallum and Pereira 2001).
     """
     names = ("transitions", "start", "end")
     chain = Chain(tuple(map(str, range(scores.shape[1]))), *(weights[name].astype(np.float64) for name in names))

@@ -123,7 +123,7 @@ def _any(words: Iterable[str]) -> str:
 class KnownInitials:
     """The initials of some persons.
 
-    :param names: number -> a name, first name first unless there is a comma behind the last one.
+    :param names: number -> a name, first name first unless a comma follows the last name.
     """
 
     def __init__(self, names: Mapping[int, str], language: str) -> None:
