@@ -34,7 +34,7 @@ _HEADER = re.compile(
 )
 _SMALL = 2**24
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
-"""How the files in a zip of ours may be compressed."""
+"""The compression methods that a zip of ours may use."""
 
 
 def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:

@@ -47,7 +47,7 @@ class _State(TypedDict):
 def model_shapes(n_characters: int, vector: int, units: int) -> dict[str, tuple[int, ...]]:
     """Name of each weight -> its shape.
 
-    :param n_characters: number of ids, with those of the line end and of unknown characters.
+    :param n_characters: number of ids, including those of the line end and of unknown characters.
     :param vector: length of a character's vector.
     :param units: of the LSTM in each direction.
     """

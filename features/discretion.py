@@ -1,14 +1,14 @@
-"""What a private engine keeps of its training notes: the one filter of all that it learns.
+"""What a private engine keeps of its training notes: the one filter for everything it learns.
 
     discretion = Discretion.of(notes, 5, is_public={"hospital"}.__contains__)
     discretion.hides("Birchwood Hospital")         True, if an identifier in the notes has the word Birchwood
     discretion.keeps("oedema")                     True, if five patients have the word, and no identifier
     discretion.shared(ids, patients)               (n_ids,) which ids the notes of five patients have
 
-A word is hidden if an annotated identifier has it and no public list. A word is kept if the notes of `least` patients
-have it and it is not hidden; so is any other value, such as an affix or an attribute, if as many patients have it where
-no word is hidden. This is k-anonymity (Sweeney 2002) of each value alone. A public list lifts the ban on a word, but
-not the number of patients: a name from a list, seen with one patient, would still say who that patient is.
+A word is hidden if an annotated identifier has it and no public list does. A word is kept if it is not hidden and the
+notes of `least` patients have it; any other value, such as an affix or an attribute, is kept if as many patients have
+it at words that are not hidden. This is k-anonymity (Sweeney 2002) of each value alone. A public list lifts the ban on
+a word, but not the number of patients: a name from a list, seen with one patient, would still say who that patient is.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Discretion:
 
     @classmethod
     def of(cls, notes: Iterable[Document], least: int, is_public: Callable[[str], bool]) -> Discretion:
-        """By annotated notes.
+        """Learn it from annotated notes.
 
         :param is_public: whether a folded word is in a public list.
-        :raises TrainingError: if the notes have fewer patients.
+        :raises TrainingError: if the notes have fewer than `least` patients.
         """
         of_patients: dict[str, set[str]] = {}
         marked: set[str] = set()
@@ -75,9 +75,9 @@ class Discretion:
         return all(word in self.kept or not word.strip("0") for word in words_in(text))
 
     def shared(self, ids: Integers | Integers32, patients: Integers) -> NDArray[np.bool_]:
-        """Which ids, from 0, enough patients have, of shape `(n_ids,)`.
+        """For each id from 0 whether enough patients have it, of shape `(n_ids,)`.
 
-        :param ids: of the values at some places, of shape `(n_places,)`; negative for none.
+        :param ids: the values at some places, of shape `(n_places,)`; negative for none.
         :param patients: the number of the patient at each place, of the same shape.
         """
         there = ids >= 0
@@ -88,7 +88,7 @@ class Discretion:
 
     @property
     def digest(self) -> str:
-        """A hash of all that it decides by."""
+        """A hash of everything it decides by."""
         return sha256(repr((self.least, sorted(self.hidden), sorted(self.kept))).encode()).hexdigest()
 
 

@@ -58,7 +58,7 @@ class Document:
     :param id: unique within its corpus; file names are made from it.
     :param text: the note exactly as read: code points, byte order mark and line ends are not normalised.
     :param spans: the PHI, kept sorted; duplicates and overlaps are allowed, as real annotation has them.
-    :param group: the patient, whom no fold splits; the id if the patient is unknown.
+    :param group: the patient, never split between folds; the id if the patient is unknown.
     :param fold_group: a larger unit that no fold splits, such as a template or a hospital.
     :param scores: if an engine suggests the spans, how sure it is of each, in [0, 1]; None if somebody has judged them.
     :raises CorpusError: if a span ends beyond the text, or the id is empty.

@@ -1,7 +1,7 @@
 """Every error that phistack raises on purpose, and parts of their messages.
 
 A message says what is wrong, where, and what to do. It never contains text of a note: it names documents by id, as
-`features.shown` shows it, and places by offset. It suggests the nearest name in place of one that does not exist:
+`features.shown` shows it, and places by offset. For a name that does not exist it suggests the nearest one:
 
     no_such("policy", "safeharbor", ("mask", "safe-harbor", "tag"))
     "there is no policy named safeharbor (did you mean safe-harbor?); there are mask, safe-harbor, tag"
@@ -34,7 +34,7 @@ class SettingsError(PhistackError):
 
 
 class PackageError(SettingsError):
-    """A submodel or column is of a package that is not installed, cannot be imported, or disagrees with another."""
+    """A submodel or column comes from a package that is missing, cannot be imported, or disagrees with another."""
 
 
 class UnsafePatternError(SettingsError):
@@ -42,7 +42,7 @@ class UnsafePatternError(SettingsError):
 
 
 class MissingResourceError(PhistackError):
-    """Optional data, a server or a process that the settings ask for is not there."""
+    """Optional data, a server or a process that the settings ask for is missing."""
 
 
 class StorageError(PhistackError):

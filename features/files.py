@@ -7,9 +7,9 @@
         table = read_toml(path)
     rows = read_sheet(path, "the sheet of causes", ("document", "start"))
 
-A folder of strangers can contain pipes, devices and endless files: a pipe without a writer would block the reader for
-ever, and a link to `/dev/zero` would fill its memory. Refusals are `OSError`, like those of the system; `strerror` says
-what is wrong. A byte order mark is kept as U+FEFF, and line ends are unchanged.
+A stranger's folder can contain pipes, devices and endless files: a pipe without a writer would block the reader
+forever, and a link to `/dev/zero` would fill its memory. Refusals are `OSError`, like those of the system; `strerror`
+says what is wrong. A byte order mark is kept as U+FEFF, and line ends are unchanged.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     :param follow_links: otherwise links are refused too, where the system can tell.
     :raises OSError: if it cannot be opened, or is anything else.
     """
-    # Opening a pipe can block for ever; for a regular file O_NONBLOCK makes no difference.
+    # Opening a pipe can block forever; for a regular file O_NONBLOCK makes no difference.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     flags |= 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -75,7 +75,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
 
 
 def read_regular(path: Path, longest: int = LONGEST_FILE, *, follow_links: bool = True) -> bytes:
-    """The bytes of a regular file; parameters as of `open_regular`.
+    """The bytes of a regular file; parameters as in `open_regular`.
 
     :param longest: the most bytes allowed, counted while reading, as the stated size of a file may be wrong.
     :raises OSError: if it cannot be read, is anything else, or is longer.
@@ -133,7 +133,7 @@ def opened(path: Path, name: str = "") -> Iterator[tuple[BinaryIO, Callable[[], 
 
 
 def lines_of(file: BinaryIO, longest: int) -> Iterator[bytes | None]:
-    """Each line with its end, the one that the first line has: a newline, or a carriage return alone (old Macs).
+    """Each line with its end: a newline, or a carriage return alone (old Macs) if the first line ends so.
 
     A line that is too long is None, and not kept in memory.
     """
@@ -184,7 +184,7 @@ def file_named(what: str, path: Path, error: type[PhistackError] = SettingsError
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The table in a file; :raises OSError, ValueError: if it cannot be read, or is no TOML."""
+    """The table in a file; :raises OSError, ValueError: if it cannot be read, or is not TOML."""
     try:
         return tomllib.loads(read_regular(path).decode("utf-8"))
     except RecursionError:
@@ -192,7 +192,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Sequence[object]], *, between: str = ",") -> str:
-    """The text of a sheet; :param between: what is between its columns."""
+    """The text of a sheet; :param between: the separator of columns."""
     out = io.StringIO()
     csv.writer(out, delimiter=between, lineterminator="\n").writerows([columns, *rows])
     return out.getvalue()

@@ -125,7 +125,7 @@ class LabelSet:
 
 
 def most_frequent(counts: Mapping[_Name, int]) -> _Name:
-    """The name with the highest count, of several the first in order; :raises ValueError: if nothing was counted."""
+    """The name with the highest count, first in order if several; :raises ValueError: if nothing was counted."""
     return min(counts, key=lambda name: (-counts[name], name))
 
 

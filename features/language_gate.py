@@ -6,8 +6,8 @@
     gate.passages("Seen today. Пациент жалуется.")         passages of the note that the engine cannot read
 
 Text that an engine cannot read would be released with every name in it. The limits are learned from the training
-notes: one note in 1,000 may be further from the engine's language than the limit, and a further language is read if
-one note in 50 is in it, as an engine that saw less of it finds little in it.
+notes: one note in 1,000 may be further from the engine's language than the limit. Another language is read if one note
+in 50 is in it, as an engine that saw less of it finds little PHI in it.
 """
 
 from __future__ import annotations
@@ -78,18 +78,18 @@ class LanguageGate:
         others = Counter(language for text in plain for language in gate._languages_of_most(text))
         common = sorted(other for other, n in others.items() if n > max(1, len(plain) / _ENOUGH))
         gate = replace(gate, languages=_with_alike(*gate.languages, *common))
-        # What is further than any limit is in another language and says nothing about the engine's own.
+        # A passage further than any limit is in another language and says nothing about the engine's own.
         distances = [[p.distance for p in gate.passages(text, is_known)] for text in plain]
         far = [max((distance for distance in note if distance <= _MOST_DISTANCE), default=0.0) for note in distances]
         return replace(gate, distance=min(_MOST_DISTANCE, max(_LEAST_DISTANCE, _limit(far))))
 
     def _languages_of_most(self, text: str) -> set[str]:
-        """The other languages that most of a note is in, known words or not, as the notes have taught them."""
+        """The other languages that most of a note is in; all words count, as the known ones come from these notes."""
         passages = [passage for passage in self.passages(text) if passage.distance]
         return {passage.language for passage in passages} if mostly_in(text, passages) else set()
 
     def not_text(self, text: str) -> str:
-        """Why a note is no text; empty if it is text."""
+        """Why a note is not text; empty if it is."""
         if len(_NOT_TEXT.findall(text)) > _MOST_NOT_TEXT * len(text):
             return f"it is not text, but binary data or in another encoding; {LIFTED_BY} lifts this"
         return ""
@@ -105,7 +105,7 @@ class LanguageGate:
         return f"it has text in {found}, and the engine reads {read}; {LIFTED_BY} lifts this"
 
     def objection(self, text: str) -> str:
-        """Why the engine cannot read most of a note, without a word of it; empty if it can."""
+        """Why the engine cannot read most of a note, without quoting it; empty if it can."""
         plain = plain_text(text, html=self.html)
         passages = self.passages(plain)
         return self.not_text(text) or (self.reason(passages) if mostly_in(plain, passages) else "")
@@ -159,6 +159,6 @@ def _common_scripts(texts: Sequence[str]) -> set[str]:
 
 
 def _limit(values: Sequence[float]) -> float:
-    """The limit that at most one in 1,000 values exceeds; of few values, one."""
+    """The limit that one in 1,000 values may exceed; of fewer values one, of fewer than 100 none."""
     allowed = max(len(values) // _ONE_IN, 1 if len(values) >= _ONE_IN / 10 else 0)
     return sorted(values)[-1 - allowed] if values else 0.0

@@ -6,7 +6,7 @@
 
 Names, abbreviations and figures show little of a language, so only words in lower case are read, or all words of a
 text in capitals. They are read in stretches: a note that is partly in another language has a stretch that is far from
-its own. The detector is py3langid (Lui and Baldwin 2012; Barbaresi), which includes its model of 139 languages and
+its own. The detector is py3langid (Lui and Baldwin 2012; Barbaresi), which ships with a model of 139 languages and
 needs no network. A distance is the log probability of the best language minus that of the given one, divided by the
 square root of the stretch's length in bytes.
 """
@@ -34,8 +34,8 @@ _STRETCH = 200
 _LEAST = 12
 # Not a language; and Latin, the language of anatomy and prescriptions in all notes.
 _NO_LANGUAGES = ("zxx", "la")
-# Two languages are distinguished at this distance: sentences in five languages are further than 5 from the second
-# nearest of these languages, lists of abbreviations nearer than 1.5.
+# Two languages are distinguished at this distance: sentences in five languages are more than 5 from the second nearest
+# of these languages, lists of abbreviations less than 1.5.
 _CLEAR = 3.0
 # Letters that are figures and units in texts of any script.
 _NEUTRAL = ("FEMININE", "MASCULINE", "MICRO", "OHM", "KELVIN", "ANGSTROM", "MODIFIER", "SUPERSCRIPT", "SUBSCRIPT")
@@ -45,7 +45,7 @@ _SCRIPT_NAMES = {"CJK": "Chinese", "HANGUL": "Korean"}
 
 
 def foreign_letters(text: str, scripts: Collection[str]) -> tuple[str, float]:
-    """The other script of most letters of other scripts, empty for none, and their share among all letters, in [0, 1].
+    """The most frequent other script, empty for none, and the share of all other scripts in the letters, in [0, 1].
 
     A single Greek letter is a symbol and does not count.
     """
@@ -106,14 +106,14 @@ def stretches(text: str) -> list[str]:
     read = " ".join(word.lower() for word in words if is_in_capitals or word.islower())
     blocks = min(len(read) // _BLOCK + 1, _MOST_BLOCKS)
     starts = [len(read) * i // blocks for i in range(blocks)]
-    # A text that is hardly longer than a stretch is one.
+    # A text hardly longer than a stretch is one stretch.
     length = _STRETCH if len(read) > 2 * _STRETCH else len(read)
     found = (read[start : start + length] for start in starts)
     return [stretch for stretch in found if len(stretch) >= _LEAST]
 
 
 def furthest(text: str, languages: Collection[str]) -> float:
-    """The greatest distance of a stretch from all of some languages (ISO 639-1 codes); 0 for a text without any."""
+    """The greatest distance of a stretch from the nearest of some languages (ISO 639-1 codes); 0 without a stretch."""
     return max((distance_of(stretch, languages) for stretch in stretches(text)), default=0.0)
 
 
@@ -124,7 +124,7 @@ def language_of(texts: Iterable[str]) -> str:
 
 
 def language_near(text: str, languages: Collection[str], distance: float) -> str:
-    """The language of most of a text, preferably one of some.
+    """The language of most of a text, preferably one of the given ones.
 
     :param languages: ISO 639-1 codes; a stretch is in the nearest of these if it is within the distance. In a mapping,
         languages with the same value need not be distinguished, as one engine reads them.
@@ -144,7 +144,7 @@ def language_near(text: str, languages: Collection[str], distance: float) -> str
     return votes.most_common(1)[0][0] if votes else ""
 
 
-# The engine choice and the language gate score the same stretches; a chunk of notes has about so many.
+# The engine choice and the language gate score the same stretches; a chunk of notes has about this many.
 @lru_cache(maxsize=1024)
 def _scores(stretch: str) -> dict[str, float]:
     return {language: score for language, score in _detector().rank(stretch) if language not in _NO_LANGUAGES}

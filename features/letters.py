@@ -24,7 +24,7 @@ _PLAIN = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ł": "l",
 
 
 class ByCharacter(dict[int, str]):
-    """For `str.translate`: what a function returns for each character, computed when it first occurs."""
+    """For `str.translate`: a function's result for each character, computed when the character first occurs."""
 
     def __init__(self, function: Callable[[str], str]) -> None:
         super().__init__()

@@ -24,11 +24,11 @@ LONGEST = 20_000
 """The most characters of an expression, with its parts filled in."""
 
 FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
-"""Letter of a flag -> the flag, which both packages write as the same number."""
+"""Letter of a flag -> the flag, the same number in both packages."""
 
 
 SECONDS, SECONDS_PER_CHARACTER = 1.0, 5e-6
-"""The time limit of a search: a hundred times what the shipped expressions take, and one second more."""
+"""The time limit of a search: a hundred times what the shipped expressions take, plus one second."""
 
 _TRIAL_SECONDS = 3.0
 _TRIED = "a0 A.-\né"
@@ -49,7 +49,7 @@ class LimitedRegex:
     :param expression: as `re` reads it; what `regex` adds to that works too.
     :param flags: letters out of `FLAGS`.
     :param named: its name in messages, with file and line.
-    :raises SettingsError: if it is no regular expression, or too large.
+    :raises SettingsError: if it is not a regular expression, or too large.
     """
 
     def __init__(self, expression: str, flags: str, named: str) -> None:

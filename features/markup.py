@@ -1,4 +1,4 @@
-r"""What a text writes in another way: HTML, escapes of JSON, quoted-printable (RFC 2045), percent-encoding (RFC 3986).
+r"""Markup and escapes in a text: HTML, escapes of JSON, quoted-printable (RFC 2045), percent-encoding (RFC 3986).
 
     list(tags("<p>Dr. An<b>selm</b>"))              Edit(0, 3, "\n"), Edit(9, 12, ""), Edit(16, 20, "")
     list(references("617&ndash;555 &amp; co"))      Edit(3, 10, "–"), Edit(14, 19, "&")
@@ -12,11 +12,11 @@ r"""What a text writes in another way: HTML, escapes of JSON, quoted-printable (
 A tag is left out; one that ends a line or a cell is read as a line end or a blank (between digits as a blank), and a
 character reference as its character. Only what cannot hide PHI is left out: standard HTML tags without attributes, or
 with layout attributes only. A link with an address, a comment, a script or a picture with a caption is read as text,
-and `BP <90` or `<ann@example.org>` is no tag. A tag that must be closed counts only in a text with its start tag and
+and `BP <90` or `<ann@example.org>` is not a tag. A tag that must be closed counts only in a text with its start tag and
 its end tag.
 
 An escape of a letter or a sign counts wherever it is; `\n`, `\r` and `\t` not before a small letter, as in `C:\notes`,
-nor after a letter by itself.
+nor after a single letter.
 
 Notes are full of `=` and `%` beside numbers, so each encoded byte needs evidence in the text:
 
@@ -39,7 +39,7 @@ from itertools import pairwise
 
 from phistack.features.rewriting import Edit
 
-# Not of single letters, as in `A\n\n`.
+# Not after single letters, as in `A\n\n`.
 _ESCAPE = re.compile(r'\\u(0[0-9A-Fa-f]{3}|20[0-9A-Fa-f]{2})|\\([/"])|(?<!\b[^\W\d_])(?:\\[nrt])+(?![a-z])')
 _BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _LINES = (
@@ -83,7 +83,7 @@ _Matches = Sequence[re.Match[str]]
 def tags(text: str, *, certain: bool = False) -> Iterator[Edit]:
     """The tags of a text.
 
-    :param certain: whether the text is known to be HTML, so that tags need no partner.
+    :param certain: whether the text is known to be HTML, so tags need no partner.
     """
     found = list(_TAG.finditer(text))
     paired = frozenset[str]() if certain or not found else _paired(text)
@@ -139,7 +139,7 @@ class Encoding:
     def edits(self, text: str, *, certain: bool = False) -> Iterator[Edit]:
         """Decode the bytes in a text.
 
-        :param certain: whether the text is known to have this encoding, so that no evidence is needed.
+        :param certain: whether the text is known to have this encoding, so no evidence is needed.
         """
         found = list(self.pattern.finditer(text))
         certain = certain or self._is_whole(text, found)

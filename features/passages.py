@@ -3,11 +3,11 @@
     foreign_passages("Seen today. Пациент жалуется на боль в груди. Stable.", ("en",))    [Passage(12, 45, "ru", ...)]
 
 A note is cut into sentences and lines (units). A unit of mostly known words is in the engine's language. For any other,
-the detector of `features.languages` measures the distance from that language. Adjacent units that are far form a
-passage, which counts if it is further still. Letters of another script need no detector: each run of them is a passage.
+the detector of `features.languages` measures the distance from that language. Adjacent far units form a passage, which
+counts if it is further still. Letters of another script need no detector: each run of them is a passage.
 
-Names, abbreviations and figures show little of a language, so only words in small letters count; in a sentence whose
-words mostly begin with a capital all words do, but it must be longer and further away.
+Names, abbreviations and figures show little of a language, so only words in small letters count; in a sentence where
+most words begin with a capital all words count, but it must be longer and further away.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEAR, _FAR = 1.0, 3.0
 
 _SMALL, _CAPITALS, _CAPITALISED = 0, 1, 2
 _LEAST, _MORE = {_SMALL: 28, _CAPITALS: 40, _CAPITALISED: 60}, {_SMALL: 0.0, _CAPITALS: 0.0, _CAPITALISED: 3.0}
-"""The fewest letters of a passage, and its extra distance, as names are of all languages."""
+"""The fewest letters of a passage, and its extra distance, as names occur in all languages."""
 
 _FEW_KNOWN, _ENOUGH_WORDS, _LESS = 0.3, 8, 2.0
 """If at most this share of at least this many words is known, the limit is lower by 2."""
@@ -203,7 +203,7 @@ def _merged(text: str, passages: list[Passage]) -> list[Passage]:
 
 
 def nearest(text: str, passage: Passage, languages: Collection[str]) -> str:
-    """The language of a passage among some, or one that is as near; empty if there is none."""
+    """The language of a passage if it is among some, or one of these that is near; empty if there is none."""
     if passage.language in languages or not passage.distance:
         return passage.language if passage.language in languages else ""
     read = text[passage.start : passage.end].lower()

@@ -19,11 +19,11 @@ These steps run in this order. Most notes need none of them; one search finds th
 6. words and numbers that are broken over a line end are whole (`features.rewriting`)
 
 This is much less than NFKC: `º`, `½` and ligatures are unchanged. Steps 1 and 2 need evidence in the text unless the
-caller declares them: `x=20`, `50%20`, `<5` and `a & b` are no markup.
+caller declares them: `x=20`, `50%20`, `<5` and `a & b` are not markup.
 
 What steps 3 to 6 leave out belongs to the letter or digit before it, or else to the one after it; markup belongs to a
-span only if it is inside. So spans of the view become spans of the note that are never empty, and overlap only if they
-did in the view.
+span only if it is inside. So a span of the view never becomes empty in the note, and spans overlap in the note only if
+they do in the view.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class PlainView:
         return self.read is None
 
     def in_note(self, span: Span) -> Span:
-        """A span of the view as a span of the note, with what belongs to its characters."""
+        """A span of the view as a span of the note, with all that belongs to its characters."""
         return span if self.read is None else Span(*self.place(span.start, span.end), span.label)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
@@ -107,10 +107,10 @@ class PlainView:
 
 
 def plain_view(document: Document, *, html: bool = False, encoded: bool = False) -> PlainView:
-    """The view of a note with its spans, without those of which no character is left.
+    """The view of a note with its spans, except spans that have no character left.
 
-    :param html: whether the note is known to be HTML, so that tags need no evidence.
-    :param encoded: whether quoted-printable and percent-encoding need no evidence, so that `x=20` is read as `x `.
+    :param html: whether the note is known to be HTML, so tags need no evidence.
+    :param encoded: whether quoted-printable and percent-encoding need no evidence, so `x=20` is read as `x `.
     """
     read = _read(document.text, html, encoded)
     if read is None:

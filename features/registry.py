@@ -103,13 +103,13 @@ def refuse_two(what: str, name: str, packages: Collection[str]) -> None:
 
 
 def packaged_text(package: str, name: str) -> str:
-    """A file that is in a package."""
+    """A file in a package."""
     return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
 @cache
 def packaged_table(package: str, name: str) -> dict[str, Any]:
-    """A TOML file that is in a package, read once in a process."""
+    """A TOML file in a package, read once in a process."""
     return tomllib.loads(packaged_text(package, name))
 
 

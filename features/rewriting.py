@@ -1,4 +1,4 @@
-"""A text after edits, where each of its characters is in the original, and edits that mend broken words.
+"""A text after edits, the place of each character in the original, and edits that mend broken words.
 
     read = rewrite("An<b>selm</b>", [Edit(2, 5, ""), Edit(9, 13, "")])
     read.text                "Anselm"
@@ -19,9 +19,9 @@
     list(odd_blanks("617\\v555"))            Edit(3, 4, " ")
     list(odd_blanks("Pain.\\vRest\\vice"))     nothing: here it ends lines
 
-Odd blanks are vertical tabs, C1 controls, field separators and braille blanks. A text in which one of them is beside
-anything but letters and digits uses them as line ends or blanks: there, a C1 control is read as a line end and a
-braille blank as a blank.
+Odd blanks are vertical tabs, C1 controls, field separators and braille blanks. If one of them is beside anything but
+letters and digits, the text uses them as line ends or blanks: there, a C1 control is read as a line end and a braille
+blank as a blank.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Rewritten:
 def rewrite(text: str, edits: Iterable[Edit], *, shared: bool = False) -> Rewritten | None:
     """Apply edits, which are in order and do not overlap; `None` without edits.
 
-    :param shared: whether what is left out belongs to the letter or digit before it, or else after it; otherwise it
+    :param shared: whether left-out text belongs to the letter or digit before it, or else after it; otherwise it
         belongs to a stretch only if it is inside.
     """
     found = list(edits)
@@ -109,7 +109,7 @@ def rewrite(text: str, edits: Iterable[Edit], *, shared: bool = False) -> Rewrit
 
 
 def _shared(read: Rewritten, length: int) -> Rewritten:
-    """Divide all of the original among the characters that are left."""
+    """Divide the whole original among the characters that are left."""
     starts, ends = read.starts.copy(), read.ends.copy()
     starts[0], ends[-1] = 0, length
     for i in (np.flatnonzero(ends[:-1] < starts[1:]) + 1).tolist():

@@ -6,9 +6,9 @@
     files.names                                           ("MODEL_CARD.md", "features/features.json", ...)
     SavedFiles.written_by(model.save).write_to(folder)    what a `save` writes, and the same elsewhere
 
-An engine may come from a stranger. Its files are read into memory once, so what was hashed is what is used; names keep
-to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Whatever is wrong in a
-file becomes a `BundleError` that names the file without its content, which may be patient text.
+An engine may come from a stranger. Its files are read into memory once, so the bytes used are the bytes hashed; names
+keep to a narrow alphabet; links, devices, pipes and absurd sizes are refused before anything is read. Any error in a
+file becomes a `BundleError` that names the file but not its content, which may be patient text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from phistack.features.files import read_regular
 T = TypeVar("T")
 
 LARGEST = 2**31
-"""Limit of the bytes of all files of an engine."""
+"""The most bytes of all files of an engine."""
 
 MOST_FILES = 10_000
 """The most files of an engine."""
@@ -95,7 +95,7 @@ class SavedFiles:
             return cls.of_folder(Path(folder))
 
     def write_to(self, folder: Path) -> None:
-        """Write all files into a folder, which is made."""
+        """Make a folder and write all files into it."""
         for name, data in self._contents.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,12 +131,12 @@ class SavedFiles:
             raise BundleError(f"the engine lacks the file {self._home}{name}; get a complete copy of it") from None
 
     def text(self, name: str) -> str:
-        """A file as text; :raises BundleError: if it is not there, or not UTF-8."""
+        """A file as text; :raises BundleError: if it is missing, or not UTF-8."""
         with damage_refused(f"the file {self._home}{name}"):
             return self.read(name).decode("utf-8")
 
     def json(self, name: str, kind: type[T]) -> T:
-        """A JSON file; :raises BundleError: if it is not there, or not of the type.
+        """A JSON file; :raises BundleError: if it is missing, or not of the type.
 
         :param kind: the type of its content, for example a `TypedDict`; other keys are dropped. Numbers must be finite,
             and no value is converted.
@@ -159,7 +159,7 @@ def check_name(name: str) -> None:
 def files_below(folder: Path) -> dict[str, tuple[Path, int]]:
     """The regular files of a folder and the folders in it, and their sizes; nothing is opened.
 
-    The folder itself may be a link, as the user gave it.
+    The folder itself may be a link, since the user named it.
 
     :raises BundleError: if there is a link, a device or a pipe, or too many or too large files.
     """

@@ -6,11 +6,11 @@
     shown_label("Birchwood")       "#3c0e9a77"
     shown_label("VICTIMA", 40)     "VICTIMA": a label of so many spans is no name
 
-Messages, warnings and tables on a terminal show an id of digits, single letters and words that are usual in ids of
-corpora, and a label that consists of words of label sets or that several spans have. Of anything else they show the
-first digits of its SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a plain hash can be compared with hashes
-of names. `PHISTACK_SHOW_IDS=1` shows everything in full. The files that a run writes for its owner (quarantine, audit
-log) name notes in full.
+Messages, warnings and tables on a terminal show an id made of digits, single letters and words usual in ids of corpora,
+and a label made of words of label sets or shared by several spans. For anything else they show the first digits of its
+SHA-256, or of its HMAC under the key in `PHISTACK_KEY`, as a plain hash can be compared with hashes of names.
+`PHISTACK_SHOW_IDS=1` shows everything in full. The files that a run writes for its owner (quarantine, audit log) name
+notes in full.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def whole(name: str) -> str:
 def shown_label(label: str, times: int = 1) -> str:
     """A label, as it may be shown; labels of the shipped label sets are shown in full.
 
-    :param times: how many spans have it; a label of three or more is no name.
+    :param times: how many spans have it; a label of three or more is not a name.
     """
     if times >= _OFTEN and _OFTEN_LABEL.fullmatch(label):
         return label

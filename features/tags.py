@@ -42,7 +42,7 @@ class Scheme:
         return prefix in (self.begin, self.single)
 
     def closes(self, prefix: str) -> bool:
-        """Whether a tag with this prefix is sure to be the last of its span."""
+        """Whether a tag with this prefix is always the last of its span."""
         return self.end != self.inside and prefix in (self.end, self.single)
 
 

@@ -14,7 +14,7 @@ A word is a run of letters and digits, each with its combining accents. A piece 
 letter and where letters and digits meet; in scripts without blanks between words each character is a piece.
 
 A known string is found from the start of a piece to the end of one. The index contains all prefixes, so a piece that
-begins no string costs one look-up. pyahocorasick and ahocorasick-rs take nearly twice the time, as their hits within
+begins no string costs one look-up. pyahocorasick and ahocorasick-rs take nearly twice as long, as their hits within
 words must be discarded.
 """
 
@@ -34,11 +34,11 @@ Others = Mapping[int, Sequence[tuple[int, str]]]
 """Piece -> pairs of a later piece and an alternative reading of the pieces before it."""
 
 _END = "\0"
-"""Appended to each token of a phrase, so that only whole tokens match."""
+"""Appended to each token of a phrase, so only whole tokens match."""
 
 _WORD = re.compile("[^\\W_]+(?:[\u0300-\u036f]+[^\\W_]*)*")
 _RUN = re.compile("[^\\W\\d_]+(?:[\u0300-\u036f]+[^\\W\\d_]*)*|\\d+")
-# Thai, Lao, Burmese, Khmer, Japanese, Chinese, and Korean, which puts particles behind names.
+# Thai, Lao, Burmese, Khmer, Japanese, Chinese, and Korean, which adds particles to names.
 _WITHOUT_BLANKS = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"

@@ -17,8 +17,8 @@ describe tokens. Bundles name their tokeniser, so the meaning of a name never ch
 A sentence ends with its line. Within a line it ends after `.`, `?` or `!` if white space and a capital or a digit
 follow, unless the word before is an abbreviation or a single letter. Abbreviations are those listed here and those
 learned from the training notes: words with a full stop inside marked PHI (`Avda. de la Paz`). If the training corpus
-marks PHI over line ends, such as addresses, only an empty line ends a sentence. Sentence splitting libraries are made
-for prose, not for forms, and need data for each language.
+marks PHI over line ends, such as addresses, only an empty line ends a sentence. Libraries that split sentences are made
+for prose, not forms, and need data for each language.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     with new_folder(Path("out")) as part: ...             the same for a folder
     with new_file(Path("kept.json"), replace=True): ...   replaces the older file
 
-A path is free if nothing is there, or an empty file (as `mktemp` leaves it) or folder. After an error nothing is left;
+A path is free if there is nothing, an empty file (as from `mktemp`) or an empty folder. After an error nothing is left;
 what a killed process leaves is hidden and ends in `.part`.
 """
 
@@ -57,7 +57,7 @@ def new_file(path: Path, *, replace: bool = False, advice: str = "") -> Iterator
     """A hidden path in the same folder, renamed to the path at the end of the block if nothing failed.
 
     :param replace: whether an older file is replaced.
-    :param advice: what to do if the disk refuses, if not only to free space.
+    :param advice: what to do if the disk refuses, besides freeing space.
     :raises SettingsError: if the path is taken, at the beginning or the end.
     :raises StorageError: if the disk refuses.
     """

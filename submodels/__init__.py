@@ -1,1 +1,1 @@
-"""Models that propose PHI candidates, behind one face."""
+"""Models that propose PHI candidates, behind one interface."""

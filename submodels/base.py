@@ -7,7 +7,7 @@
 The constructor only stores settings; `fit` learns from feature tables with gold spans; `propose` gives candidates and
 never reads gold spans. Attributes with learned state end in an underscore, and are saved to a folder without pickle.
 
-For the cascade (`ensemble.stacking.cascade`) a costly submodel can propose for some lines of a note only, and one with
+For the cascade (`ensemble.stacking.cascade`) a costly submodel can read only some lines of a note, and a submodel with
 probabilities can give the probability of further PHI in each line.
 """
 
@@ -33,7 +33,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.registry import KINDS, newest, usual_name
 
 KIND = "kind"
-"""The setting with the kind of a submodel, which is no argument of its constructor."""
+"""The setting with the kind of a submodel; not an argument of its constructor."""
 
 
 LineMask = NDArray[np.bool_]
@@ -64,8 +64,8 @@ class NoteProposals:
     """The proposals of a submodel for a note.
 
     :param candidates: as from `Submodel.propose`.
-    :param residual: for each line the greatest probability of PHI at a token outside all of them, `(n_lines,)`; `None`
-        if the submodel has no probabilities.
+    :param residual: for each line the greatest probability of PHI at a token outside all candidates, `(n_lines,)`;
+        `None` if the submodel has no probabilities.
     """
 
     candidates: list[Candidate]
@@ -86,7 +86,7 @@ class Pretraining:
     """Pretraining, shared by all folds.
 
     :param n_notes: how many synthetic notes it reads (`ensemble.synthesis`), if the language has any.
-    :param changes: settings that differ in it.
+    :param changes: settings that differ in pretraining.
     :param corpora: paths of annotated notes that it reads too.
     """
 
@@ -99,9 +99,9 @@ class Submodel(ABC):
     """One model that proposes PHI; each kind is a subclass.
 
     :cvar kind: the versioned name in bundles, such as `crf.v1`.
-    :cvar cost: of a fit, about the seconds of one fold of MEDDOCAN.
+    :cvar cost: of a fit: about the seconds that one fold of MEDDOCAN takes.
     :cvar costly: whether `propose` is so slow that it should read only the lines that other submodels leave in doubt.
-    :cvar reads_ahead: whether it reads each note once, before all folds, as what it finds does not depend on training.
+    :cvar reads_ahead: whether it reads each note once, before all folds, as its findings do not depend on training.
     :cvar discreet: whether `fit` keeps only what the `discretion_` of the feature space allows.
     :ivar name: the source of its candidates: the usual name of the kind, unless an engine gives it another one.
     """
@@ -126,7 +126,7 @@ class Submodel(ABC):
         return None
 
     def read_ahead(self, tables: Sequence[FeatureTable], folder: Path) -> None:
-        """Write what it finds in all notes of a training, for `warm_start`; only a kind that `reads_ahead` does so.
+        """Write what it finds in all training notes, for `warm_start`; only for kinds with `reads_ahead`.
 
         :raises TrainingError: if it cannot learn from such notes.
         """
@@ -171,7 +171,7 @@ class Submodel(ABC):
         return self.discreet
 
     def content(self) -> str:
-        """A digest of what its settings only name, so that a cache knows when that has changed."""
+        """A digest of what its settings only name, such as an engine, so a cache notices changes."""
         return ""
 
     @classmethod
@@ -184,7 +184,7 @@ class Submodel(ABC):
         patterns_file: str = "",
         pretraining_notes: Sequence[str] = (),
     ) -> Mapping[str, Any]:
-        """Settings with a shipped label set, unless they name one, the labels of the corpus, and files of a user.
+        """The settings with a shipped label set (unless they name one), the corpus' labels, and a user's files.
 
         Each is added only if the constructor has an argument of that name.
         """
@@ -214,7 +214,7 @@ def candidates_in(
 
 
 def in_lines(table: FeatureTable, spans: Sequence[Span], lines: LineMask) -> NDArray[np.bool_]:
-    """Whether each span is in one of some lines, if only in part; of shape `(n_spans,)`."""
+    """Whether each span is at least partly in one of some lines; of shape `(n_spans,)`."""
     first, last = lines_touched(table, spans)
     number_before = np.concatenate([[0], np.cumsum(lines)])
     touched: NDArray[np.bool_] = number_before[last] > number_before[first]
@@ -235,7 +235,7 @@ def refuse_beyond(limits: Mapping[str, tuple[float, float]], settings: object, w
 def submodel_class(kind: str) -> type[Submodel]:
     """The class of a kind (`crf.v1`, or `crf` for its newest version).
 
-    :raises PackageError: if no installed package has it, or the registered object is no such kind.
+    :raises PackageError: if no installed package has it, or the registered object is not such a kind.
     """
     versioned = newest(kind)
     found = KINDS.load(versioned)

@@ -26,8 +26,8 @@ KINDS = Registry(
         "engine.v1": "phistack.ensemble.bundles.engine_submodel:EngineSubmodel",
     },
 )
-# A table and not entry points of our own package, as these are written on installation only: a checkout that is updated
-# without it would lack kinds.
+# A table, not entry points of our own package: those are written only on installation, so a checkout updated without
+# reinstalling would lack kinds.
 
 _KIND = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\.v[0-9]+")
 

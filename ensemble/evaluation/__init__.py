@@ -3,8 +3,8 @@
     report = evaluate(gold, system)                 every criterion, per category and per type
     compare(gold, {"a": system, "b": other})        differences between systems, with intervals and p-values
 
-`pairing` matches documents, `criteria` says what counts as a hit, `measures`
-counts, `resampling` draws intervals and p-values, `systems` has scores and differences, `leaks` what stays readable.
+`pairing` matches documents, `criteria` says what counts as a hit, `measures` counts, `resampling` draws intervals and
+p-values, `systems` has scores and differences, `leaks` shows what stays readable.
 """
 
 from phistack.ensemble.evaluation.criteria import CRITERIA, Criterion, criterion_named

@@ -7,12 +7,12 @@
 
 F1 measures agreement on spans, as the number of places that are rightly unmarked is unknown (Hripcsak and Rothschild
 2005; Deleger et al. 2012; Trienes et al. 2020, table 3). Kappa is over tokens, as Adams et al. (2019) report it: a
-token has the labels of all spans that hold any of it, or none. Most tokens are no PHI in either annotation, which kappa
-corrects for only in part, so read it beside F1.
+token has the labels of all spans that hold any of it, or none. Most tokens are not PHI in either annotation; kappa
+corrects for this only in part, so read it beside F1.
 
-The checks for places to look at are those with which the gold standard of NUT was made (Trienes et al. 2020, section
-3.3), and two more for what differs between the annotators. Strings compare as written, by tokens, so `Ann` is not found
-in `Annette`. The text of a place is kept out of `repr`, and out of JSON and sheets unless asked for.
+The checks are those used to make the gold standard of NUT (Trienes et al. 2020, section 3.3), and two more for
+differences between the annotators. Strings are compared as written, by tokens, so `Ann` is not found in `Annette`. The
+text of a place is kept out of `repr`, and out of JSON and sheets unless asked for.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _tokens(pair: DocumentPair) -> Iterator[tuple[list[str], ...]]:
 def cohens_kappa(judged: Iterable[tuple[str, str]]) -> float:
     """Agreement beyond chance of two judges on the same items, by Cohen (1960).
 
-    :param judged: what each of the two says of each item.
+    :param judged: for each item, the labels that the two give it.
     :returns: 1 where they always agree, even if they use one label only; 0 where they agree as often as by chance.
     """
     from sklearn.metrics import cohen_kappa_score

@@ -5,9 +5,9 @@
     betting_upper([0.0, 0.1, ...])      of the mean of shares
     certified([[...], [...]], 0.01)     how many operating points, from the safest on, have a mean of at most 0.01
 
-Each holds for units drawn at random from those it speaks of, whatever the distribution: with probability 95 % or more
-the true risk is not above it. Yes-or-no risks have the exact binomial bound. Means of shares in [0, 1] have the betting
-bound, which adapts to the variance; `benchmarks/certificates.py` compares it with others.
+Each bound holds for units drawn at random, whatever the distribution: with probability 95 % or more the true risk of
+the population is not above it. Yes-or-no risks have the exact binomial bound. Means of shares in [0, 1] have the
+betting bound, which adapts to the variance; `benchmarks/certificates.py` compares it with others.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def units_for_mean(bound: float, confidence: float = CONFIDENCE) -> int:
 
 
 def refuted(shares: Sequence[float], mean: float, confidence: float = CONFIDENCE) -> bool:
-    """Whether a true mean of `mean` or more is refuted by betting against it."""
+    """Whether betting against it refutes a true mean of `mean` or more."""
     return _betting_p(shares, mean) <= 1 - confidence
 
 
 def betting_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> float:
     """The bound of a mean by betting against each higher mean (Waudby-Smith and Ramdas 2024).
 
-    It is the lowest mean of which any wealth reaches `1 / (1 - confidence)`, as in Bates 2021, proposition 5.
+    It is the lowest mean at which any wealth reaches `1 / (1 - confidence)`, as in Bates 2021, proposition 5.
 
     :param shares: of each unit, in [0, 1].
     """
@@ -60,11 +60,11 @@ def betting_upper(shares: Sequence[float], confidence: float = CONFIDENCE) -> fl
 def certified(points: Iterable[Sequence[float]], bound: float, confidence: float = CONFIDENCE) -> int:
     """How many operating points have a mean of at most `bound`: learn then test (Angelopoulos 2021).
 
-    They are tested in their order, each at the full confidence, until one fails (fixed-sequence testing), so that all
-    that pass hold together, and any of them may be chosen.
+    They are tested in order, each at the full confidence, until one fails (fixed-sequence testing). So all that pass
+    hold together, and any of them may be chosen.
 
-    :param points: the shares of the units at each point, from the safest to the least safe; none after the first that
-        fails is asked for.
+    :param points: the shares of the units at each point, from the safest to the least safe; read only up to the first
+        that fails.
     """
     return sum(1 for _ in takewhile(lambda shares: refuted(shares, bound, confidence), points))
 

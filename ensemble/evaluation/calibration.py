@@ -38,7 +38,7 @@ class CalibrationBin(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The share that is right less the mean probability."""
+        """The share that is right minus the mean probability."""
         return self.right.value - self.said
 
 
@@ -67,7 +67,7 @@ class Calibration:
 
     @property
     def expected_error(self) -> float:
-        """The mean distance between probability and share that is right, weighed by candidates; 0 without any."""
+        """The mean distance between probability and share that is right, weighted by candidates; 0 without any."""
         return sum(found.n * abs(found.gap) for found in self.bins) / max(self.n, 1)
 
     @property
@@ -92,7 +92,7 @@ def _ranges(counts: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def calibration_picture(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Reliability diagrams (DeGroot and Fienberg 1983) as one SVG drawing, a panel a system, a dot a bin.
+    """Reliability diagrams (DeGroot and Fienberg 1983) as one SVG drawing, one panel per system, one dot per bin.
 
     On the dashed line probability and share agree; the bars are the share of all candidates.
 

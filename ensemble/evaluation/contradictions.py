@@ -1,11 +1,11 @@
-"""How often a corpus contradicts itself: the same words in the same context, marked in one way and in another.
+"""How often a corpus contradicts itself: the same words in the same context, marked in different ways.
 
     found = contradictions(corpus.documents)
     found.sentence              "Of 2360 PHI, 14 are marked otherwise elsewhere between the same words ..."
     outvoted(corpus.documents)  the places marked in another way than most between the same words, and how most are
 
-No model that sees only so much context can be right on both, so this measures the noise of the labels; what is not
-marked elsewhere may of course be another meaning of the same words. Words compare letter for letter; none are kept.
+No model that sees only this context can be right on both, so this measures the noise of the labels; but words that are
+unmarked elsewhere may have another meaning there. Words are compared letter for letter; none are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from phistack.features.documents import Document, Span
 from phistack.features.tokens import Tokeniser
 
 _KEY = 3
-"""Tokens by which windows are found; none is shorter."""
+"""The number of tokens by which windows are found; no window is shorter."""
 _Window = tuple[str, ...]
 _Marking = tuple[tuple[int, int, str], ...]
 """The PHI that share a token with a place, from its first token on: begin, end, label."""
@@ -27,11 +27,11 @@ _Marking = tuple[tuple[int, int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Contradictions:
-    """PHI that are marked otherwise where the same words have the same context; each once in each count.
+    """PHI marked differently elsewhere, with the same words and context; each counts once in each count.
 
     :param context: how many tokens on each side are the same.
-    :param contradicted: those that are marked otherwise in any way.
-    :param outvoted: those of them that are marked in another way more often.
+    :param contradicted: those that are marked differently in any way.
+    :param outvoted: those that are more often marked in another way.
     """
 
     context: int
@@ -53,12 +53,12 @@ class Contradictions:
 
 
 class Outvoted(NamedTuple):
-    """A place that is marked in another way than most are between the same words.
+    """A place marked differently from most places between the same words.
 
     :param note: its index.
     :param here: the PHI that share a token with it; none if it is unmarked.
     :param elsewhere: the PHI that it would have if it were marked as most are.
-    :param as_here: how many places are marked as this one, which included.
+    :param as_here: how many places are marked as this one, itself included.
     :param as_elsewhere: how many are marked in the most frequent way.
     """
 
@@ -70,7 +70,7 @@ class Outvoted(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """A note in tokens, with some in place of what is beside it; PHI as first token, the one after the last, label.
+    """A note in tokens, padded at both ends; PHI as first token, the one after the last, label.
 
     :param offsets: of the first and the last character of each token.
     """
@@ -83,7 +83,7 @@ class _Cut(NamedTuple):
         return tuple((a - begin, b - begin, label) for a, b, label in self.phi if a < end and begin < b)
 
     def spans(self, marking: _Marking, begin: int) -> tuple[Span, ...]:
-        """What a marking is in this note, at a token; a token beside the note has no characters."""
+        """The spans of a marking at a token of this note; a token of the padding has no characters."""
         at = [(self.offsets[max(begin + a, 0)][0], self.offsets[begin + b - 1][1], label) for a, b, label in marking]
         return tuple(Span(start, end, label) for start, end, label in at if start < end)
 
@@ -96,7 +96,7 @@ class _Place(NamedTuple):
 
 
 def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contradictions:
-    """Count the PHI of some notes that are marked otherwise elsewhere in them.
+    """Count the PHI of some notes that are marked differently elsewhere in them.
 
     :param context: how many tokens on each side must be the same, at least one.
     """
@@ -107,7 +107,7 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
         ways, own = markings[place.window], place.marking
         kinds = {_difference(own, other) for other in ways if other != own}
         end = len(place.window) - 2 * context
-        # Each PHI counts once, also those that share their words with another label.
+        # Each PHI counts once, even if the same words have several labels.
         for _ in range(sum((a, b) == (0, end) for a, b, _ in own)):
             counts.update(kinds)
             counts["contradicted"] += bool(kinds)
@@ -117,7 +117,7 @@ def contradictions(documents: Sequence[Document], *, context: int = 1) -> Contra
 
 
 def outvoted(documents: Sequence[Document]) -> Iterator[Outvoted]:
-    """The places that are marked in another way than most between the same words, note by note."""
+    """The places marked differently from most places between the same words, note by note."""
     notes = [_cut(document, 1) for document in documents]
     places, markings = _compared(notes, 1)
     for place in places:
@@ -130,7 +130,7 @@ def outvoted(documents: Sequence[Document]) -> Iterator[Outvoted]:
 
 
 def _compared(notes: Sequence[_Cut], context: int) -> tuple[list[_Place], dict[_Window, Counter[_Marking]]]:
-    """Each place with the words and the context of some PHI, and how often these are marked in each way."""
+    """Each place with the words and the context of some PHI, and how often these words are marked in each way."""
     by_key: defaultdict[_Window, set[_Window]] = defaultdict(set)
     for note in notes:
         for begin, end, _ in note.phi:
@@ -162,7 +162,7 @@ def _cut(document: Document, context: int) -> _Cut:
 
 
 def _difference(own: _Marking, other: _Marking) -> str:
-    """How a place is marked otherwise."""
+    """In what way a marking differs."""
     if not other:
         return "not_marked"
     extents, others = ({(a, b) for a, b, _ in marking} for marking in (own, other))

@@ -4,8 +4,8 @@
     Criterion("i2b2 binary hipaa token", "token", typed="none", only="hipaa")
 
 A unit turns the PHI of a document into items, which start with two offsets; equal items are a hit. The ten criteria of
-i2b2 2014 and N-GRID 2016 are those of Stubbs et al. 2015 (J Biomed Inform 58S:S11). Where a public script counts
-otherwise than its task's description, there are two rows, that of the script first:
+i2b2 2014 and N-GRID 2016 are those of Stubbs et al. 2015 (J Biomed Inform 58S:S11). Where a public script differs from
+its task's description, there are two rows, that of the script first:
 
 - `hipaa-script` lacks IDNUM, as the script's pattern never matches it; `hipaa` holds it, as the guidelines say.
 - `binary-script strict` keeps the category and type of PHI whose XML element is `PHI` (type OTHER), as the script drops
@@ -84,8 +84,8 @@ UNITS: Mapping[str, Callable[[str, Iterable[Phi]], Iterator[Item]]] = {
 class EndWithin:
     """An item that equals another if all but the ends agree and the ends differ by at most `tolerance`.
 
-    This equality is not transitive, so what a set of these holds depends on the order in which it is built: by offset,
-    for the same sums as in the i2b2 script, which builds Python sets of such tags too.
+    This equality is not transitive, so the content of a set depends on the order in which it is built: by offset, for
+    the same sums as the i2b2 script, which also builds Python sets of such tags.
     """
 
     item: Item
@@ -132,8 +132,8 @@ class Criterion:
         gold, system = self.items(pair.gold), self.items(pair.system)
         if not self.joined_unit:
             return count(gold, system)
-        # As MEDDOCAN's script counts: hits are plain and joined spans, and a plain span inside any hit is neither wrong
-        # nor missed.
+        # As in MEDDOCAN's script: hits are plain and joined spans, and a plain span inside any hit is neither wrong nor
+        # missed.
         joined = replace(self, unit=self.joined_unit, joined_unit="")
         hits = (gold & system) | (joined.items(pair.gold) & joined.items(pair.system))
 

@@ -6,8 +6,8 @@
     summaries.profile                                      {"note length": {"44": 12, "45": 31, ...}, ...}
     differences(profile, another)                          {"language": 0.0002}, in what they differ
 
-The units are patients, as notes of one patient are alike: each counts with the means of their notes. What is ordered is
-compared by the test of Kolmogorov and Smirnov, languages by the chi-squared test, all p-values after Holm's correction.
+The units are patients, as notes of one patient are alike: each counts with the means of their notes. Ordered figures
+are compared by the Kolmogorov-Smirnov test, languages by the chi-squared test; all p-values have Holm's correction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from phistack.features.letters import fold
 from phistack.features.text_words import words_of
 
 LEVEL = 0.01
-"""How often notes of the same kind are taken for others."""
+"""How often notes of the same kind are taken for different ones."""
 
 Profile = Mapping[str, Mapping[str, int]]
 """What is compared -> class or language -> the number of patients."""
@@ -34,7 +34,7 @@ LANGUAGE = "language"
 _UNKNOWN_LANGUAGE = "unknown"
 _SHORTEST = 3
 _FEW = 5
-"""Languages of fewer patients are one class."""
+"""Languages with fewer patients form one class."""
 
 
 class NoteFacts(NamedTuple):
@@ -93,7 +93,7 @@ class Summaries:
         self._languages: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, patient: str, facts: NoteFacts) -> None:
-        """Add a note of a patient, by any name that no other has."""
+        """Add a note of a patient, under any name that is unique."""
         self._sums[patient].update({"notes": 1, **{name: getattr(facts, name) for name in _CLASSES}})
         self._languages[patient][facts.language] += 1
 
@@ -109,7 +109,7 @@ class Summaries:
 
 
 def differences(these: Profile, others: Profile) -> dict[str, float]:
-    """In what notes differ from others, each with its p-value after Holm's correction; empty if in nothing."""
+    """The properties in which notes differ from others -> p-values after Holm's correction; empty if there are none."""
     names = [name for name in these if these[name] and others.get(name)]
     tests = (_by_chi_squared if name == LANGUAGE else _by_rank for name in names)
     p_values = [test(these[name], others[name]) for name, test in zip(names, tests, strict=True)]

@@ -1,10 +1,10 @@
-"""What of the PHI would still be readable: leaks and character recall.
+"""How much PHI would still be readable: leaks and character recall.
 
     Coverage(980, 1000, 2, 5, 20)  980 of 1000 PHI characters covered; 2 and 5 of 20 documents not clean
     read_sentence_counts(path)     {"S0004-1": 31, ...} from MEDDOCAN's folder of sentences, JSON or lines
 
-A PHI is covered by spans of any label, as redaction hides it whatever it is called; it is missed unless a span of the
-same category, type, start and end finds it.
+A PHI is covered by spans of any label, as redaction hides it under any label; it is missed unless a span of the same
+category, type, start and end finds it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def leak(pairs: Sequence[DocumentPair], false_negatives: int, sentence_counts: M
 
 
 def coverage(pairs: Sequence[DocumentPair], leaking: int) -> Coverage:
-    """Character recall, and how many documents are not clean, and how many of them have a missed PHI."""
+    """Character recall, and how many documents have uncovered or missed PHI."""
 
     def characters_of(note: AnnotatedText) -> set[int]:
         return {offset for phi in note.phi for offset in range(phi.start, phi.end)}

@@ -66,7 +66,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(documents: Iterable[Document], answers: Iterable[Sequence[Span]]) -> Reach:
-    """What the spans marked in each document reach of its own."""
+    """How many gold spans of each document the marked spans touch, and the reverse."""
     reached = right = n_gold = n_marked = 0
     for document, marked in zip(documents, answers, strict=True):
         is_marked, is_gold = touching(ranges_of(marked)), touching(ranges_of(document.spans))

@@ -3,8 +3,8 @@
     Phi(12, 17, "NAME", "DOCTOR", False)             one PHI, its category, and whether HIPAA lists its type
     DocumentPair("110-01", "110", gold_note, system_note)     the two sides of one document of a patient
 
-Labels compare without regard to case, and come from gold and from the system, so a type that only the system uses is
-scored too.
+Labels are compared ignoring case, and come from both gold and system, so a type that only the system uses is scored
+too.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DocumentPair:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The documents that both sides have, in the order of gold, the ids that the system lacks, and those in excess."""
+    """The documents that both sides have, in the order of gold, the ids that the system lacks, and its extra ids."""
 
     pairs: tuple[DocumentPair, ...]
     missing: tuple[str, ...]

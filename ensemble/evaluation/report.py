@@ -212,7 +212,7 @@ def _breakdown(title: str, scores: Sequence[Score]) -> Table:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    """Intervals, leaks, documents left out and hashed names, a sentence each."""
+    """Intervals, leaks, documents left out and hashed names, one sentence each."""
     seen = report.coverage
     yield f"F1 95 %: {report.units.intervals}; R 95 %: Wilson's interval, each PHI on its own"
     yield (

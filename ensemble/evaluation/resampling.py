@@ -1,4 +1,4 @@
-"""How far a figure, or a difference between systems, may be due to chance.
+"""How much a figure, or a difference between systems, may be due to chance.
 
     resampling = Resampling(by="document")                  how intervals and p-values are drawn; by patient by default
     units = Units.of(patients, resampling)                  what is drawn as a whole, here each document
@@ -26,10 +26,10 @@ from phistack.features.errors import EvaluationError, SettingsError, no_such
 UNITS = PATIENT, DOCUMENT = "patient", "document"
 """What may be drawn as a whole."""
 _FEW = 10
-"""Units: with fewer, even the greatest difference may have a high p-value, which is said."""
+"""Units: with fewer, even the greatest difference may have a high p-value, and a note says so."""
 _BLOCK = 1_000_000
 """Numbers drawn at a time, which bounds the memory."""
-# Two orders of the same sum differ by less than this, two different scores by more.
+# Two orders of the same sum differ by less than this, different scores by more.
 _ROUNDING = 1e-12
 
 
@@ -128,7 +128,7 @@ class Bootstrap:
         return _measures(measure(self._sums), measure(self._drawn))
 
     def gap(self, name: str, row: int, other: int) -> Measure:
-        """A measure of one row less that of another."""
+        """A measure of one row minus that of another."""
         sums, drawn = (MEASURES[name](counts[..., [row, other], :]) for counts in (self._sums, self._drawn))
         return _measures(sums[:1] - sums[1:], drawn[:, :1] - drawn[:, 1:])[0]
 

@@ -5,7 +5,7 @@
     table_of("dev", systems.scores), figures_of(systems.scores)     a row a system, for people and for bundles
     comparison = compare(gold, {"a": system, "b": other})           every two of several systems, in all measures
 
-All systems see the same draws; p-values are corrected over all differences that are asked for at once.
+All systems see the same draws; p-values are corrected over all differences requested together.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _HEADS = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The micro scores of a system, a category or a type: of counts summed over documents, with their intervals.
+    """The micro scores of a system, a category or a type, from counts summed over documents, with their intervals.
 
     :param by_document: true positives, false positives and false negatives, shape `(n_documents, 3)`.
     :param official: what the shared task's public script calls this figure; empty where it has none.
@@ -96,7 +96,7 @@ class Score:
 
 
 class Difference(NamedTuple):
-    """A measure of one system less that of another, its p-value, and the same after Holm's correction."""
+    """A measure of one system minus that of another, its p-value, and the p-value after Holm's correction."""
 
     gap: Measure
     p: float
@@ -104,7 +104,7 @@ class Difference(NamedTuple):
 
 
 Differences = Mapping[tuple[str, str, str], Difference]
-"""(system, other system, measure) -> the first less the second."""
+"""(system, other system, measure) -> the first minus the second."""
 
 
 def scores(names: Sequence[str], counts: IntArray, bootstrap: Bootstrap) -> list[Score]:
@@ -190,7 +190,7 @@ class Comparison:
     """Everything that `compare` found.
 
     :param documents: ids of the documents compared, in the order of gold.
-    :param left_out: ids of the documents that not all have.
+    :param left_out: ids of the documents that some side lacks.
     """
 
     criterion: Criterion

@@ -5,7 +5,7 @@ table.markdown()                         ["| system | F1 |", "|---|---|", "| a_b
 table.latex("results", "A caption")      a\_b & 97.00 {\scriptsize (95.00--98.00)} \\
 
 Shares are in percent, differences in points. On a narrow terminal cells break between words, and a table that is still
-too wide is written out, a line for each figure; a figure is never cut.
+too wide is written as one line per figure; a figure is never cut.
 """
 
 from __future__ import annotations

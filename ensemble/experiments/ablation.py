@@ -5,8 +5,8 @@
     out/chart.png, ...     F1 with intervals, and differences to the stack
     out/cases.json, .txt   where the stack is right and a submodel wrong, by id and offsets
 
-Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once: without one of them only the stacker is fitted
-again, without a feature group all submodels are.
+Tables 4, 5 and 6 of Zhao 2020 for any corpus. Submodels propose once: to leave one out, only the stacker is fitted
+again; to leave out a feature group, all submodels are.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A variant, its score, F1 less that of the stack, and means over folds or seeds if there are several."""
+    """A variant, its score, F1 minus that of the stack, and means over folds or seeds if there are several."""
 
     variant: Variant
     score: Score
@@ -110,7 +110,7 @@ def variants_of(settings: EngineSettings, *, groups: bool) -> list[Variant]:
 
 
 def _held_within_others(settings: EngineSettings) -> list[tuple[str, ...]]:
-    """Each submodel whose kind others contain, together with these."""
+    """Each submodel that others contain, together with those."""
     classes = {name: submodel_class(kind_of(name, given)) for name, given in settings.submodels.items()}
     holding = {name: found.holds(settings.submodels[name]) for name, found in classes.items()}
     groups = (
@@ -140,7 +140,7 @@ class Ablation:
 
     :param test: the corpus they were scored on; None for the training corpus, out of fold.
     :param places: the answers of the single submodels and of the stack, place by place.
-    :param seeds: of all trainings; all but the first count in means over seeds only.
+    :param seeds: of all trainings; all but the first count only in means over seeds.
     """
 
     origin: Origin

@@ -1,9 +1,9 @@
-"""What it does to a certificate that two people annotated its notes and disagree.
+"""How a certificate changes if two people annotated its notes and disagree.
 
     gold = either(first, second)                                what any of both marked is an identifier
     by_annotator({"a": first, "b": second}, engine, policy)     bounds with each as gold, and with either
 
-No bound knows of an identifier that both overlooked.
+No bound covers an identifier that both overlooked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def either(first: Corpus, second: Corpus) -> Corpus:
     """The notes with what either annotator marked; spans that overlap become one, with the label of the longest.
 
     :param second: the same notes, in any order.
-    :raises EvaluationError: if they are not the same.
+    :raises EvaluationError: if the notes differ.
     """
     pair(first, second, vocabulary(first.label_set, second.label_set))
     others = {document.id: document for document in second.documents}
@@ -53,7 +53,7 @@ def by_annotator(
     """The bounds with each of two annotations as gold and with either, and how far these agree.
 
     :param annotations: by name, of the same notes.
-    :raises EvaluationError: if they are not of the same notes, or there are too few patients.
+    :raises EvaluationError: if the notes differ, or there are too few patients.
     """
     name, other = annotations
     first, second = annotations.values()

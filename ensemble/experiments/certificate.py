@@ -1,4 +1,4 @@
-"""At most how much an engine and a policy leave in notes like these: bounds by patient, from annotated notes.
+"""How much an engine and a policy leave in notes like these, at most: bounds by patient, from annotated notes.
 
     patients = summed(Leaks(gold, engine, policy).of(engine))   [PatientLeaks(left=(0.0, 0.4), notes=(True,)), ...]
     bounds_of(patients)                                          Bounds(patients=250, share=(0.002, 0.004), ...)
@@ -6,8 +6,8 @@
     Wish(gold, policy, 0.01).share_of_thresholds(engine)         0.4: with thresholds so much lower it keeps it
 
 An identifier is a span of the gold notes that the policy changes, or whose label the engine does not have. What is left
-of it is the share of its letters and digits that can still be read; what no submodel proposed is left whole. The units
-are patients, as notes of one patient are not independent.
+of it is the share of its letters and digits that can still be read; an identifier that no submodel proposed is left
+whole. The units are patients, as notes of one patient are not independent.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _NOTE = (
 
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
-"""Of the thresholds of an engine: the operating points of `Wish.keeps`, from the safest on."""
+"""Factors of an engine's thresholds: the operating points of `Wish`, from the safest on."""
 
 _BY_CHANCE = 1e-6
-"""So improbable is it that as many calibration notes have the fingerprint of a training note and none is one."""
+"""Notes count as training notes if it is less likely than this that their fingerprints match by chance."""
 
 
 class Left(NamedTuple):
@@ -118,9 +118,9 @@ class Leaks:
         self._wanted = [_identifiers(document, self._deidentifier) for document in gold.documents]
 
     def of(self, engine: Engine, summaries: Summaries | None = None) -> list[list[Left]]:
-        """What it leaves of the identifiers of each patient who has some.
+        """What it leaves of the identifiers of each patient who has any.
 
-        :param summaries: takes the facts of the notes.
+        :param summaries: collects the facts of the notes.
         """
 
         def annotated() -> Iterator[Document]:
@@ -133,7 +133,7 @@ class Leaks:
         return self.in_notes(annotated())
 
     def in_notes(self, annotated: Iterable[Document]) -> list[list[Left]]:
-        """The same, of the notes in their order as they were annotated."""
+        """The same for annotated notes, in the order of the gold notes."""
         by_patient: dict[str, list[Left]] = {}
         for number, (note, spans, found) in enumerate(zip(self._gold.documents, self._wanted, annotated, strict=True)):
             changed = {at for start, end in self._deidentifier.changed(found) for at in range(start, end)}
@@ -196,8 +196,8 @@ def certify(
     """Measure an engine at each choice of recall on notes that it never saw.
 
     :param recalls: from the safest to the least safe; all that the engine has if none is named.
-    :raises EvaluationError: if the engine learned from these notes, if they have too few patients, or if so few
-        patients cannot show `max_leak`, however little is left.
+    :raises EvaluationError: if the engine learned from these notes, if they have too few patients, or too few to show
+        `max_leak`, however little is left.
     """
     digest = corpus_digest(gold.documents)
     _refuse_learned(gold, read_manifest(bundle)["trained_on"])
@@ -257,7 +257,7 @@ def _refuse_learned(gold: Corpus, trained_on: Mapping[str, Any]) -> None:
 
 
 def _refuse_impossible(gold: Corpus, max_leak: float, confidence: float) -> None:
-    """:raises EvaluationError: if so few patients cannot show a bound, however little is left."""
+    """:raises EvaluationError: if there are too few patients to show the bound, however little is left."""
     n = len({document.group for document in gold.documents if document.spans})
     if (needed := units_for_mean(max_leak, confidence)) > n:
         raise EvaluationError(
@@ -268,9 +268,9 @@ def _refuse_impossible(gold: Corpus, max_leak: float, confidence: float) -> None
 
 @dataclass(frozen=True)
 class Wish:
-    """What an engine is to keep: its thresholds are lowered until calibration notes show it.
+    """A limit for an engine to meet: its thresholds are lowered until calibration notes show that it does.
 
-    :param notes: annotated notes of patients whom the engine does not learn from.
+    :param notes: annotated notes of patients that the engine does not learn from.
     :param max_leak: the mean share of a patient's identifiers that may be left, in [0, 1].
     """
 
@@ -290,9 +290,9 @@ class Wish:
             )
 
     def share_of_thresholds(self, engine: Engine) -> float:
-        """To what share the thresholds of an engine must be lowered, by learn then test; 1 if they may stay.
+        """The factor by which an engine's thresholds must be lowered, by learn then test; 1 if they may stay.
 
-        :raises EvaluationError: if no share keeps the bound.
+        :raises EvaluationError: if no factor keeps the bound.
         """
         leaks = Leaks(self.notes, engine, self.policy)
         points = ([one.share for one in summed(leaks.of(engine.lowered(share)))] for share in _SHARES)
@@ -307,7 +307,7 @@ class Wish:
         return _SHARES[n_allowed - 1]
 
     def certificate(self, bundle: Path) -> Certificate:
-        """The certificate of an engine with such thresholds."""
+        """The certificate of an engine with these thresholds."""
         found = certify(self.notes, bundle, self.policy, confidence=self.confidence)
         return msgspec.structs.replace(found, max_leak=self.max_leak, allowed=(BALANCED,))
 
@@ -326,7 +326,7 @@ def tables_of(certificate: Certificate) -> list[Table]:
 
 
 def sentences_of(certificate: Certificate) -> list[str]:
-    """What n allows, and the choice of recall."""
+    """What the number of patients allows, and the choice of recall."""
     n = next(iter(certificate.bounds.values()))["all"].patients
     best = percent(binomial_upper(0, n, certificate.confidence))
     said = [f"{n:,} patients certify no share of patients below {best} %, even if nothing is left"]

@@ -43,7 +43,7 @@ from phistack.features.ranges import non_overlapping
 
 PERFECT, MAJORITY, LOGISTIC = "perfect chooser", "majority vote", "logistic regression"
 LESS_STACK = "less stack"
-"""The column of differences: F1 of the row less that of the stack, in points."""
+"""The column of differences: F1 of the row minus that of the stack, in points."""
 _MEAN = "mean over {:.2f}"
 _THRESHOLD, _THRESHOLDS = 0.5, (0.35, 0.5, 0.65)
 _BEST_MEMBER, _BEST_MEAN = "best member", f"best of {len(_THRESHOLDS)}"
@@ -57,7 +57,7 @@ Voted = PooledCandidate | Decision
 
 
 def chosen_by(candidates: Iterable[Voted], source: str) -> list[Span]:
-    """What a submodel marks by itself in a note."""
+    """What a submodel alone marks in a note."""
     return [c.span for c in candidates if any(vote.chosen and vote.source == source for vote in c.votes)]
 
 
@@ -72,7 +72,7 @@ def majority_vote(candidates: Iterable[Voted], members: Sequence[str]) -> list[S
 def plain_mean(candidates: Sequence[Voted], members: Sequence[str], threshold: float) -> list[Span]:
     """Where in a note the mean of the submodels' scores is above a threshold.
 
-    A submodel that does not propose a candidate has a score of 0 for it. Of those that overlap, the set with the
+    A submodel that does not propose a candidate has a score of 0 for it. Of overlapping candidates, the set with the
     largest sum of (mean - threshold) stays, as in the stacker.
     """
     means = [sum(v.score for v in c.votes if v.source in members) / len(members) for c in candidates]
@@ -82,7 +82,7 @@ def plain_mean(candidates: Sequence[Voted], members: Sequence[str], threshold: f
 def stack_table(
     title: str, sections: Iterable[Iterable[tuple[str, Score, Difference | None]]], units: Units, remark: str = ""
 ) -> Table:
-    """Systems with their scores and intervals, F1 less that of the stack, and the corrected p-value."""
+    """Systems with their scores and intervals, F1 minus that of the stack, and the corrected p-value."""
     rows: list[list[TableRow]] = [
         [
             (
@@ -108,7 +108,7 @@ def difference_facts(difference: Difference) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChooserRow:
-    """A way to choose, its score, and F1 less that of the stack.
+    """A way to choose, its score, and F1 minus that of the stack.
 
     :param remark: `best member`, for example, if it was chosen by its score on these notes.
     """
@@ -153,7 +153,7 @@ class Choosers:
         return replace(self, rows=tuple(row for row in self.rows if row.remark or row.name not in left_out))
 
     def table(self, title: str) -> Table:
-        """A row a chooser."""
+        """One row per chooser."""
         rows = ((f"{r.name} ({r.remark})" if r.remark else r.name, r.score, r.difference) for r in self.rows)
         remark = "; which member and which mean is best was seen on these notes; the perfect chooser knows the gold"
         return stack_table(title, [rows], self.units, remark)
@@ -179,7 +179,7 @@ def choosers_of(
     :param pools: the candidates for each note, with labels spelled as in gold; `labels` is their label set.
     :param stack: the spans that the stack accepts.
     :param others: name of another chooser -> the spans that it accepts.
-    :raises LabelError: for a label of neither label set.
+    :raises LabelError: for a label that is in neither label set.
     """
 
     def perfect(pool: Sequence[Voted], accepted: Sequence[Span], note: Document) -> list[Span]:
@@ -238,11 +238,10 @@ class LogOddsRegression:
 
     A candidate is described by the log-odds of each submodel's score for it, by which of them chose it, and by its
     label, but not by its rivals or its text. As in the stacker, the threshold is that of the best expected strict F1,
-    and of candidates that overlap the set with the largest sum of (probability - threshold) stays.
+    and of overlapping candidates the set with the largest sum of (probability - threshold) stays.
 
     Learned by `fit`: `labels_`, `threshold_`, `probabilities_` (for each training note those of the proposed
     candidates, sorted by span, out of fold) and `out_of_fold_` (the spans accepted there).
-
     """
 
     def __init__(self, members: Sequence[str]) -> None:
@@ -302,7 +301,7 @@ class LogOddsRegression:
 
 
 def _fitted(rows: Sequence[Floats], is_phi: Sequence[NDArray[np.bool_]]) -> tuple[Floats, float]:
-    """Weights `(n_features,)` and intercept; with one class only, what always gives that class."""
+    """Weights `(n_features,)` and intercept; with only one class, those that always predict it."""
     from sklearn.linear_model import LogisticRegression
 
     together, right = np.concatenate(rows), np.concatenate(is_phi)

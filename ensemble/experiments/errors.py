@@ -60,7 +60,7 @@ def counts_by(errors: Iterable[ShownError], key: Callable[[ShownError], str]) ->
 
 
 def by_kind(errors: Sequence[ShownError]) -> Table:
-    """A row a kind, with its meaning and its share of all missed or all false spans."""
+    """One row per kind, with its meaning and its share of all missed or all false spans."""
     counts = Counter(error.wrong.kind for error in errors)
     sections = []
     for kinds in (MISSED, FALSE):
@@ -74,7 +74,7 @@ def by_kind(errors: Sequence[ShownError]) -> Table:
 
 
 def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
-    """A row a label, a column a kind; :param gold: label -> how many gold spans have it."""
+    """One row per label, one column per kind; :param gold: label -> how many gold spans have it."""
     counts = counts_by(errors, label_of)
     rows = [(label, str(gold.get(label, 0)), *_cells(of_label)) for label, of_label in counts.items()]
     title = "Wrong decisions by label: of the missed gold span or of the false span"
@@ -82,7 +82,7 @@ def by_label(errors: Sequence[ShownError], gold: Mapping[str, int]) -> Table:
 
 
 def by_chooser(errors: Sequence[ShownError]) -> Table:
-    """A row a set of submodels that were wrong together, a column a kind."""
+    """One row per set of submodels that were wrong together, one column per kind."""
     rows = [(chosen, *_cells(counts)) for chosen, counts in counts_by(errors, sources_of).items()]
     title = "Wrong decisions by the submodels that mark the false span, or the candidate closest to a missed one"
     note = "no submodel: none marks it; it was only offered to the stacker, or not proposed at all"
@@ -94,7 +94,7 @@ def _cells(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def one_by_one(errors: Sequence[ShownError]) -> Table:
-    """A row a wrong decision, by offsets; with its text if that is known."""
+    """One row per wrong decision, by offsets; with its text if that is known."""
     has_text = any(error.text for error in errors)
     columns = (*_COLUMNS, *(["text"] if has_text else []))
     rows = [
@@ -212,16 +212,16 @@ def analyse_errors(
 
     :param gold: annotated notes that the engine was not trained on.
     :param engine: its cascade, if any, is switched off: all submodels read all lines.
-    :param with_text: whether to show ids, labels and the text of wrong decisions as they are.
+    :param with_text: whether to show ids, labels and the text of wrong decisions in full.
     :raises EvaluationError: if the notes have no annotated PHI.
-    :raises LabelError: for a label of neither label set.
+    :raises LabelError: for a label that is in neither label set.
     """
     if not any(document.spans for document in gold.documents):
         raise EvaluationError("the notes have no annotated PHI to compare with; check their format and labels")
     known = vocabulary(gold.label_set, engine.label_set)
 
     def spelled(span: Span) -> Span:
-        """The span with its label as gold spells it, as labels compare without regard to case."""
+        """The span with its label as gold spells it, as labels are compared ignoring case."""
         label = known.get(span.label.upper())
         return span if label is None or label.name == span.label else replace(span, label=label.name)
 

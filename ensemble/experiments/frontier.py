@@ -56,7 +56,7 @@ class SubsetRow:
 
     @property
     def place(self) -> tuple[float, float]:
-        """In the picture: notes per second, and recall in percent."""
+        """The place in the picture: notes per second, and recall in percent."""
         return self.speed.notes_per_second.value, 100 * self.score.recall.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class SubsetRow:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """All subsets, the fastest first; :param trained_on: the bundle's facts on its training notes."""
+    """All subsets, the fastest first; :param trained_on: the bundle's facts about its training notes."""
 
     origin: Origin
     trained_on: Mapping[str, Any]
@@ -77,7 +77,7 @@ class Frontier:
     rows: tuple[SubsetRow, ...]
 
     def tables(self) -> dict[str, Table]:
-        """A row a subset; those on the frontier are bold and have a dot."""
+        """One row per subset; those on the frontier are bold and have a dot."""
         what = f"speed and scores of {self.notes.documents} notes on one core, {self.origin.counted}"
         caption = (
             f"{what[0].upper()}{what[1:]}, by the stacked submodels. Speed is in notes per second of processor time, "
@@ -94,7 +94,7 @@ class Frontier:
         return {"table": Table(_COLUMNS, [rows], what, "", 1, caption)}
 
     def draw(self, folder: Path) -> None:
-        """Recall by notes per second, the frontier as a stepped line; each point is its number in the legend."""
+        """Recall by notes per second, the frontier as a stepped line; points are numbered as in the legend."""
         title = f"Speed and recall of {self.notes.documents} notes, {self.origin.counted}"
         with picture(folder, "frontier", title, size=(7.5, 4.6), comment=self.origin.comment) as figure:
             axes = figure.subplots()
@@ -149,7 +149,7 @@ def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 
 def _rows(runs: Mapping[Subset, Sequence[Run]], scores: Mapping[str, Score]) -> tuple[SubsetRow, ...]:
-    """A row a subset, the fastest first."""
+    """One row per subset, the fastest first."""
     speeds = [Speed.of(of_subset) for of_subset in runs.values()]
     found = [scores[subset_name(subset)] for subset in runs]
     best = on_frontier([(s.notes_per_second.value, f.recall.value) for s, f in zip(speeds, found, strict=True)])

@@ -3,11 +3,11 @@
     found = check_labels(corpus, settings)     the most doubtful place first
     found[0]                    LabelDoubt("110-01", (Span(9, 12, "DATE"),), (Span(9, 17, "DATE"),), 0.97, ...)
 
-A gold span is in doubt where the stack decides otherwise, more so the surer the stack is of what it marks instead, or,
-where it marks nothing, the more spans of the label it usually finds; a gap is in doubt where it marks a span. The stack
-never saw the patient of the note. A place is also in doubt where most places between the same words are marked in
-another way. Both are signs of a wrong label and no proof: a person decides. The idea is that of confident learning
-(Northcutt et al. 2021), with the answers of a stack on whole spans.
+A gold span is in doubt where the stack decides otherwise. The doubt grows with the stack's probability for what it
+marks instead or, if it marks nothing, with the share of the label's spans that it usually finds. A gap is in doubt
+where the stack marks a span. The stack never saw the patient of the note. A place is also in doubt if most places
+between the same words are marked differently. Both are signs of a wrong label, not proof: a person decides. The idea is
+that of confident learning (Northcutt et al. 2021), with the answers of a stack on whole spans.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LabelDoubt:
     """A place whose labels may be wrong.
 
     :param here: the gold spans; none for a gap.
-    :param instead: what would be right if the doubt is; none if nothing there is PHI.
+    :param instead: what would be right if the gold is wrong; none if nothing there is PHI.
     :param doubt: from 0 to 1.
     :param by_stack: whether the stack contradicts.
     :param votes: how many places between the same words are marked as `instead`, and how many as this one is; zeros
@@ -84,7 +84,7 @@ def check_labels(
     """Train out of fold and rank the places in doubt, the most doubtful first.
 
     :param corpus: annotated notes of two patients or more.
-    :param settings: of the stack; parameters as of `ensemble.training.trainer.train`.
+    :param settings: of the stack; parameters as in `ensemble.training.trainer.train`.
     :raises TrainingError: if the notes have no PHI, or are of one patient.
     """
     proposed = propose(corpus, settings, jobs=jobs, cache=cache)
@@ -112,7 +112,7 @@ def doubts(documents: Sequence[Document], decided: Decided) -> list[LabelDoubt]:
 
 
 def _voted(known: LabelDoubt, here: Spans, elsewhere: Spans, votes: tuple[int, int]) -> LabelDoubt:
-    """A place with the doubt of how others are marked, which the doubt of the stack makes stronger."""
+    """A place with the doubt from how others are marked, combined with the doubt of the stack."""
     most, own = votes
     doubt = (most - own) / (most + own + 1)
     instead = known.instead if known.by_stack else elsewhere
@@ -150,7 +150,7 @@ def doubts_sheet(found: Sequence[LabelDoubt], documents: Sequence[Document], *, 
     """The list as tab-separated values, the most doubtful place first.
 
     :param documents: the notes, for their text and how often they have each label.
-    :param with_text: whether ids and labels are shown as they are, and the text of each place too.
+    :param with_text: whether to show ids and labels in full, and the text of each place.
     """
     times = Counter(span.label for note in documents for span in note.spans)
     texts = {note.id: note.text for note in documents}

@@ -4,8 +4,8 @@
     out/table.tex       for LaTeX with booktabs
 
 Each sample is one random order of the training patients or sentences; a share takes the first of them. An engine is
-trained on each share of each sample once, or several times from other random starts. At 100 % all orders are the same,
-so only the first is used. All runs are scored on the same notes, of patients that no run is trained on. With
+trained on each share of each sample once, or several times from different random starts. At 100 % all orders are the
+same, so only the first is used. All runs are scored on the same notes, of patients that no run is trained on. With
 `by="sentences"`, 3 samples and 3 runs of each, this is figure 2 of Trienes 2020.
 """
 
@@ -33,7 +33,7 @@ from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Corpus
 
 FEWEST_FOR_INTERVAL = 5
-"""Runs for an interval; with fewer, Student's t is too wide to be of use."""
+"""Runs for an interval; with fewer, Student's t is too wide to be useful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class CurvePoint:
 def interval_of_mean(scores: Sequence[float], *, n_runs: int = 1) -> tuple[float, float] | None:
     """The 95 % interval of the mean by Student's t, cut to [0, 1]; None for fewer than five scores.
 
-    :param n_runs: scores of each order, which follow each other.
+    :param n_runs: the number of scores of each order; they are adjacent.
     """
     from scipy.stats import t
 
@@ -121,7 +121,7 @@ def _of_mean(scores: FloatArray) -> tuple[float, float]:
 
 
 def spread_of(samples: int, *, by: str = "patients", n_runs: int = 1) -> str:
-    """What the figures beside each mean are, in words."""
+    """What the figures beside each mean stand for, in words."""
     of = f"{samples} random orders of the training {by}, one at 100 %, where all orders have the same {by}"
     if n_runs > 1:
         of = f"{n_runs} runs on each of {of}"
@@ -177,7 +177,7 @@ class LearningCurve:
         return spread_of(self.samples, by=self.by, n_runs=self.n_runs)
 
     def table(self) -> Table:
-        """Mean F1 and spread of every system, a row a share."""
+        """Mean F1 and spread of every system, one row per share."""
         curves = self.curves
         rows: list[TableRow] = [
             (f"{points[0].share:g} %", str(points[0].size), *(point.cell for point in points))
@@ -226,8 +226,8 @@ def learning_curve(
     :param by: `patients` or `sentences`: what the training set grows by.
     :param shares: percent of the training patients or sentences; `sizes`, if given, are their numbers instead.
     :param samples: number of random orders; with fewer than five runs in all there is no interval.
-    :param runs: trainings on each share of each sample, each from another random start.
-    :raises SettingsError: if shares, sizes or samples make no sense, or there are too few patients.
+    :param runs: trainings on each share of each sample, each from a different random start.
+    :raises SettingsError: if shares, sizes or samples are invalid, or there are too few patients.
     :raises TrainingError: if no note of a sample has PHI.
     """
     rule = criterion_named(criterion)

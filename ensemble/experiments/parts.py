@@ -5,7 +5,7 @@
     write_results(out, lambda: ablate(corpus, settings))    results.json with every figure and setting, tables, pictures
 
 A system is one submodel alone or a stack over several. The cache keeps no models, as they hold words of the training
-notes; instead `remember` writes down where the bundle is, and `engine_of` loads it to propose for other notes.
+notes; instead `remember` records where the bundle is, and `engine_of` loads it to propose for other notes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def system_cell(name: str) -> str | Cell:
 
 
 def plain(value: Any) -> Any:
-    """A value for JSON: whatever has a `to_dict`, at any depth, becomes that."""
+    """A value for JSON: an object with `to_dict`, at any depth, is replaced by its result."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Mapping):
@@ -86,7 +86,7 @@ def alone_answers(proposed: Proposed, name: str) -> list[list[Span]]:
 def stack_answers(
     proposed: Proposed, names: Sequence[str], stacker: Stacker, *, seed: int, kernels: Sequence[SvmSettings] = ()
 ) -> list[list[Span]]:
-    """The spans of a stack over some submodels, in training order, on the same notes; parameters as of `Stacker.fit`.
+    """The spans of a stack over some submodels, in training order, on the same notes; parameters as in `Stacker.fit`.
 
     :returns: no span if none of them proposed anything out of fold.
     """
@@ -150,13 +150,13 @@ def systems_of(
 
 
 def remember(cache: Path, bundle: Path, settings: EngineSettings, corpus: Corpus) -> None:
-    """Write into a cache where the bundle is that was trained with these settings on this corpus alone."""
+    """Record in a cache the place of the bundle trained with these settings on this corpus alone."""
     with new_file(_note_of(cache, settings, corpus), replace=True) as part:
         part.write_text(json.dumps({"bundle": str(bundle.absolute())}), encoding="utf-8")
 
 
 def engine_of(cache: Path | None, settings: EngineSettings, corpus: Corpus) -> Engine | None:
-    """The engine that `remember` noted; None if there is none, it has other submodels, or it cannot be loaded."""
+    """The engine that `remember` recorded; None if there is none, it has other submodels, or it cannot be loaded."""
     if cache is None:
         return None
     try:

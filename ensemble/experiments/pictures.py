@@ -35,7 +35,7 @@ _LINES: dict[str, _LineStyle] = {
     "tbed": (_ORANGE, ":", "D"), "regex": (GREY, (0, (1, 1)), "v"),
 }  # fmt: skip
 _OTHER_LINES = ((_PURPLE, "-", "P"), (_SKY, "--", "X"), (INK, "-.", "<"), (_YELLOW, "-", ">"))
-"""For submodels with other names, in turn."""
+"""For submodels with other names, one after the other."""
 _SIGNIFICANT = 0.05
 _STYLE: dict[Any, Any] = {
     "font.size": 9, "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False,
@@ -118,7 +118,7 @@ def _gaps(axes: Axes, rows: Sequence[VariantRow], heights: Sequence[float]) -> N
 def curve_picture(
     folder: Path, curves: Mapping[str, Sequence[CurvePoint]], *, title: str, spread: str, name: str, comment: str
 ) -> None:
-    """Mean F1 by training size, a line a system, with the single runs and the intervals; `spread` explains these."""
+    """Mean F1 by training size, one line per system, with single runs and intervals; `spread` explains these."""
     with picture(folder, name, title, size=(7, 4.2), comment=comment) as figure:
         axes = figure.subplots()
         lines = _LINES | dict(zip((name for name in curves if name not in _LINES), cycle(_OTHER_LINES), strict=False))
@@ -156,7 +156,7 @@ def _curve(axes: Axes, name: str, style: _LineStyle, points: Sequence[CurvePoint
 def matrix_picture(
     title: str, matrices: Mapping[str, Mapping[str, Mapping[str, Score]]], folder: Path, *, comment: str = ""
 ) -> None:
-    """F1 by training corpus and test corpus, a panel a system, the stack first."""
+    """F1 by training corpus and test corpus, one panel per system, the stack first."""
     from matplotlib.colors import Normalize
 
     trained = next(iter(matrices.values()))

@@ -4,7 +4,7 @@
     samples_of(corpus, by="sentences", sizes=(50, 100), samples=3, seed=0)   notes with 50 and 100 of their sentences
     Sentences.of(corpus, FeatureSettings()).chosen([0, 1, 7])                notes with these three sentences
 
-Each sample is one random order, and a part of a size is its beginning, so larger parts contain the smaller ones. A note
+Each sample is one random order, and its parts are beginnings of it, so larger parts contain the smaller ones. A note
 keeps the order of its drawn sentences, with a line end where some were left out. PHI is never cut: sentences that share
 a span count as one. A whole corpus stays as it is.
 """
@@ -51,7 +51,7 @@ class Sentences:
     """The sentences of some notes, cut as for an engine that is trained on them.
 
     :param places: in the order of the notes; together they cover each note that has a token.
-    :param line_ends: how many line ends separate sentences for certain.
+    :param line_ends: how many line ends always separate sentences.
     """
 
     corpus: Corpus

@@ -52,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Several measurements of the same: median, lowest and highest speed, median load, highest memory."""
+    """Several measurements of one engine: median, lowest and highest speed, median load, highest memory."""
 
     notes_per_second: Measure
     load_seconds: float
@@ -74,7 +74,7 @@ class Speed:
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
-        """Notes a second, their range, seconds of load and MB, as tables show them."""
+        """Notes per second, their range, seconds of load and MB, as tables show them."""
         middle, low, high = self.notes_per_second
         return f"{middle:.0f}", f"{low:.0f}-{high:.0f}", f"{self.load_seconds:.2f}", f"{self.peak_mb:.0f}"
 

@@ -7,7 +7,7 @@
 
 A fifth of the patients of each corpus is held out, and every engine is tested on these notes, so the figures of one
 column are comparable. Pooled engines are trained on all corpora but one, or on all, without the held-out notes. The
-score of an engine that is pooled from all others is the one to expect on a new corpus.
+score of an engine pooled from all others shows what to expect on a new corpus.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from phistack.features.errors import SettingsError
 
 SCHEMA = "phistack.transfer.v1"
 _ALL, _ALL_BUT = "all together", "all but "
-"""The names of pools; the second goes before the name of the corpus that is left out."""
+"""The names of pools; the second precedes the name of the corpus that is left out."""
 _LOG = logging.getLogger("phistack")
 _PROTOCOL = (
     "Each corpus split by patient: trained on four fifths, with these settings and the language of the training "
@@ -64,7 +64,7 @@ class Transfer:
     :param matrix: system -> trained on -> tested on -> score.
     :param others: system -> trained on -> score on the held-out notes of all other corpora.
     :param pooled: name of a pooled engine -> its training notes.
-    :param gaps: (system, other system, tested on) -> the first less the second.
+    :param gaps: (system, other system, tested on) -> the first minus the second.
     """
 
     origin: Origin
@@ -190,7 +190,7 @@ def _facts_of(settings: EngineSettings, training: Corpus, test: Corpus) -> dict[
 def _pools_of(domains: Sequence[Domain]) -> list[tuple[Domain, tuple[str, ...]]]:
     """All domains but each one, if there are three or more, and all domains; each pool with the names of its members.
 
-    A pool has the settings of its first member; several languages or shared names of patients are warned of.
+    A pool has the settings of its first member; several languages or shared patient names cause a warning.
     """
     languages = sorted({domain.settings.features.language for domain in domains})
     if len(languages) > 1:
@@ -222,7 +222,7 @@ def _pool(name: str, members: Sequence[Domain]) -> Domain:
 def _gaps(
     tested: Mapping[str, Systems], trained: Sequence[str], systems: Sequence[str]
 ) -> dict[tuple[str, str, str], Difference]:
-    """Trained elsewhere less trained on the tested corpus, and submodel less stack; Holm's correction covers all."""
+    """Trained elsewhere minus trained on the tested corpus, and submodel minus stack; Holm's correction covers all."""
     found: dict[tuple[str, str, str], Difference] = {}
     for name, of in tested.items():
         pairs = [(_name(on, system), _name(name, system)) for system in systems for on in trained if on != name]

@@ -13,9 +13,9 @@ A TOML file, as `SearchSpace.named` reads it, declares the ranges:
     trials = 250                                      how many are drawn by default
     validation = 20                                   percent of the patients that all trials are scored on
 
-The first trial is the submodel as it is, so the result is never worse out of fold; the others are random (Bergstra and
-Bengio 2012). A cache keeps the fits of folds, so a search that was stopped, or one with more trials, continues. Zhao
-2020 tunes by 10-fold cross-validation, Trienes 2020 on one part of the notes.
+The first trial has the submodel's present settings, so the result is never worse out of fold; the others are random
+(Bergstra and Bengio 2012). A cache keeps the fits of folds, so a search that was stopped, or one with more trials,
+continues. Zhao 2020 tunes by 10-fold cross-validation, Trienes 2020 on one part of the notes.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ _VALIDATED = ", trained on {rest} % of them and scored on the other {validation}
 class Trial(NamedTuple):
     """The submodel with some settings.
 
-    :ivar number: 0 for the submodel as it is, then in the order of the draws.
-    :ivar counts: right, wrong and missed, out of fold; None if the settings cannot work, for a `reason`.
+    :ivar number: 0 for the present settings, then in the order of the draws.
+    :ivar counts: right, wrong and missed, out of fold; None if the settings cannot work, as `reason` says.
     """
 
     number: int
@@ -167,7 +167,7 @@ class Trial(NamedTuple):
 
     @property
     def order(self) -> tuple[float, int]:
-        """Sorts the best first, and of equals the one drawn first."""
+        """Sorts the best first; equal ones in the order of the draws."""
         return -self.measures.get("f1", -1.0), self.number
 
     def to_dict(self) -> dict[str, Any]:

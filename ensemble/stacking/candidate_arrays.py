@@ -28,7 +28,7 @@ RIVALS: Mapping[str, tuple[bool, bool]] = {
 
 
 class CandidateArrays:
-    """The candidates of some notes, those of each sorted by span; arrays of shape `(n_candidates,)`, but for tokens.
+    """The candidates of some notes, those of each sorted by span; arrays of shape `(n_candidates,)`, except for tokens.
 
     :ivar text: of all notes.
     :ivar token_starts: where the tokens of all notes begin in it; `token_ends` where they end.

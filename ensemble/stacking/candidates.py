@@ -28,7 +28,7 @@ _OVER_AND_OVER = 40
 
 @dataclass(frozen=True, slots=True)
 class PooledCandidate:
-    """A span with its label, and the candidates for exactly that: one a source, in the order of the submodels."""
+    """A span with its label, and the candidates for exactly that: one per source, in the order of the submodels."""
 
     span: Span
     votes: tuple[Candidate, ...]

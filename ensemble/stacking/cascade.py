@@ -36,14 +36,14 @@ _FILE = "cascade.json"
 
 _DOUBTS = (0.03, 0.02, 0.01, 0.005)
 _CHANCES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
-"""From careless to careful; more careless ones than the first may not work on other notes as they do on these."""
+"""From careless to careful; anything more careless than the first may fail on other notes."""
 
 _LOSS = 0.0005
 """The largest share of the PHI that may be lost, by Laplace's rule of succession, and the largest loss of F1, out of
 fold."""
 
 _MOST = 0.75
-"""With a larger share of the tokens in doubt, judging twice takes about the time that is saved."""
+"""With a larger share of the tokens in doubt, judging twice costs about as much time as it saves."""
 
 Stackers = Mapping[Subset, Stacker]
 """Stackers by the names of the submodels that they were trained over."""
@@ -138,7 +138,7 @@ class Cascade:
 
     :param waiting: the names of the submodels that read only lines in doubt.
     :param doubt: a candidate is in doubt if its probability is at least this far from 0 and 1.
-    :param chance: a token that no submodel proposed is in doubt from this probability of PHI on.
+    :param chance: a token that no submodel proposed is in doubt if its probability of PHI is at least this.
     :param figures: savings and losses on the training notes, out of fold.
     """
 
@@ -175,7 +175,7 @@ class Cascade:
         look = _FirstLook(tables, first, smaller.judged_out_of_fold, smaller.threshold_)
         theirs = {name: [t.candidates for t in notes] for name, notes in proposed.items() if name not in first}
         choices = [(look.in_doubt(*pair), pair) for pair in product(_DOUBTS, _CHANCES)]
-        # Of those that leave as much in doubt, the most careful comes first.
+        # Of those that leave equally many in doubt, the most careful comes first.
         shares = [(look.share(wanted), -number) for number, (wanted, _) in enumerate(choices)]
         worth_it = sorted(row for row in shares if row[0] <= _MOST)
         if not worth_it:

@@ -34,7 +34,7 @@ def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
 
     :param pattern: a regular expression, searched for anywhere in the name (id). Without one, or if the notes are
         grouped already, the corpus is returned as it is.
-    :raises SettingsError: if it is no regular expression, takes too long, or is found in no name.
+    :raises SettingsError: if it is not a regular expression, takes too long, or is found in no name.
     """
     if not pattern or all(document.fold_group for document in corpus.documents):
         return corpus
@@ -49,7 +49,7 @@ def grouped_by(corpus: Corpus, pattern: str) -> Corpus:
 def groups_in_names(
     documents: Sequence[Document], pattern: str, named: str = GROUP_BY, option: str = "--group-by"
 ) -> list[str | None]:
-    """What a pattern finds in the name of each note, as `grouped_by` says, or None; raises what that raises.
+    """What a pattern finds in the name of each note, as `grouped_by` says, or None; raises what `grouped_by` raises.
 
     :param named: the pattern in messages, and the option that it is given by.
     """
@@ -77,7 +77,7 @@ def _root(joined: Mapping[str, str], name: str) -> str:
 
 
 def training_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0) -> list[list[int]]:
-    """As `at_most_folds`, with a warning if there are fewer patients; :raises TrainingError: if there is only one."""
+    """Like `at_most_folds`, with a warning if there are fewer patients; :raises TrainingError: if there is only one."""
     n_patients = len({document.unsplit for document in documents})
     is_grouped = any(document.fold_group for document in documents)
     if n_patients == 1 and is_grouped:
@@ -122,7 +122,7 @@ def at_most_folds(documents: Sequence[Document], *, n_folds: int, seed: int = 0)
     Patients are assigned in order of size, each to the part with the least PHI so far; the seed breaks ties.
 
     :param n_folds: the number of parts; if there are fewer patients or groups, their number.
-    :returns: the documents' indices, a sorted list a part.
+    :returns: the documents' indices, a sorted list per part.
     :raises TrainingError: if there is only one patient.
     """
     members: defaultdict[str, list[int]] = defaultdict(list)

@@ -4,9 +4,9 @@
     rules = MergedRules.structured(("PATIENT", "DATE"), "en")    those for HL7, JSON, XML, key=value and DICOM
     rules.merged(tables, decisions)                              the decisions, with the matches of the rules
 
-Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few notes to learn from
-have structured text, and its keys say what a value is. A match is accepted if it overlaps no accepted span; of
-overlapping matches the longest counts.
+Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few training notes have
+structured text, but its keys say what a value is. A match is accepted if it overlaps no accepted span; of overlapping
+matches the longest counts.
 """
 
 from __future__ import annotations

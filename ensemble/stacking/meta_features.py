@@ -65,7 +65,7 @@ def _overlaps(pool: CandidateArrays) -> _Columns:
 
 
 def _labels(pool: CandidateArrays, labels: Sequence[str]) -> _Columns:
-    """The candidate's type, one of n."""
+    """The candidate's type, one-hot."""
     return {f"label:{label}": pool.has_label(label) for label in labels}
 
 

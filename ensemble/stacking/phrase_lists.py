@@ -9,7 +9,7 @@
     always = read_list(Path("ours.txt"), ALWAYS)
     list(always.find("moved to ward 7b", "en"))      [Hit(9, 16, "HOSPITAL", "line 3")]
 
-One phrase a line; blank lines and lines that begin with `#` are ignored. `[LABEL]` applies to the lines below it. A
+One phrase per line; blank lines and lines that begin with `#` are ignored. `[LABEL]` applies to the lines below it. A
 line between slashes is a regular expression, with Python's flags (`i`, `m`, `s`, `x`) after the second slash. A phrase
 matches whole words, with any white space between them and any form of hyphens, apostrophes and quotation marks. An
 `always` list also ignores case and accents, as a roster does; a `never` list does not, so `Brown` does not uncover
@@ -46,7 +46,7 @@ _SIGNS = {
 """Dashes, apostrophes and quotation marks -> their ASCII form."""
 
 _END = "\0"
-"""Ends each word or sign, so that only whole ones match."""
+"""Ends each word or sign, so only whole ones match."""
 _REGEX = re.compile(r"/(.+)/([imsx]*)")
 
 
@@ -104,7 +104,7 @@ class PhraseList:
 
     @cached_property
     def folded(self) -> frozenset[str]:
-        """The phrases that are no regular expressions, folded, their words with a blank between them."""
+        """The phrases that are not regular expressions, folded, with one blank between words."""
         return frozenset(fold(" ".join(phrase.words)) for phrase in self.phrases)
 
     def _read(self, word: str) -> str:

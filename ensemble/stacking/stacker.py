@@ -230,7 +230,7 @@ class Stacker:
         return stacker
 
     def lowered(self, factor: float) -> Stacker:
-        """The same with all thresholds lowered to a share of what they were; their figures no longer hold.
+        """The same with all thresholds multiplied by a factor; their figures no longer hold.
 
         :param factor: in (0, 1].
         """
@@ -252,7 +252,7 @@ class Stacker:
     ) -> list[Floats]:
         """For each note the probability of each candidate, of shape `(n_candidates,)`.
 
-        :param asked: for each note which candidates are wanted; the values of the others mean nothing.
+        :param asked: for each note which candidates are wanted; the values of the others are meaningless.
         """
         rows = self.features_.matrices(tables, pools)
         if not rows:
@@ -291,7 +291,7 @@ class Stacker:
         return [{decision.span for decision in of_note if decision.accepted} for of_note in chosen]
 
     def judged_out_of_fold(self, tables: Tables, pools: Pools) -> list[Floats]:
-        """As `probabilities`, of candidates of the training notes, by machines that never saw the patient.
+        """Like `probabilities`, for candidates in the training notes, by machines that never saw the patient.
 
         :param tables: the training notes, in the order of `fit`.
         """

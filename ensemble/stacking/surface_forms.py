@@ -1,4 +1,4 @@
-"""The surface forms of each label's mentions, and how unlikely a form that a label never had makes a candidate.
+"""The surface forms of each label's mentions, and how much less likely a new form makes a candidate.
 
 surface_form("bxq32")                       "letters digits"
 forms.weighed("81", "USERNAME", 0.5)        0.1: no user name of 24 was a number

@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings:
-    """What a linear SVM is trained with; :param c: the penalty of an error."""
+    """The settings of a linear SVM; :param c: the penalty of an error."""
 
     c: float
 
@@ -43,7 +43,7 @@ class LinearSettings:
 
 @dataclass(frozen=True, slots=True)
 class KernelSettings:
-    """What an RBF SVM is trained with.
+    """The settings of an RBF SVM.
 
     :param gamma: width of the kernel, on standardised features.
     :param c_right: class weight of candidates that are PHI: the penalty C for an error on one.
@@ -135,8 +135,8 @@ class KernelSVM:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _margins(self, rows: Floats) -> Floats:
-        # (n_rows, n_support): -gamma * |row - support vector|^2, as 2ab - a^2 - b^2, of which the first is one product
-        # of matrices. Rounding can make it greater than 0.
+        # (n_rows, n_support): -gamma * |row - support vector|^2, as 2ab - a^2 - b^2, where 2ab is one product of
+        # matrices. Rounding can make it greater than 0.
         exponents = rows @ (2.0 * self.gamma * self.support_vectors.T)
         exponents -= self.gamma * (rows**2).sum(axis=1)[:, None]
         exponents -= self.gamma * (self.support_vectors**2).sum(axis=1)

@@ -4,13 +4,13 @@
     best_threshold(pools, probabilities, gold)      0.34, 0.9652: a threshold, and the strict F1 with it
     recall_choices(pools, probabilities, gold, 0.34)["high"]    {"threshold": 0.08, "precision": 0.91, "recall": 0.98}
 
-Platt scaling (1999) takes the log-odds as a line in the margin. A little above the boundary of an SVM that line is too
-sure. So the curve here is piecewise linear and never falls; a penalty keeps neighbouring slopes alike, and with few
-candidates it is Platt's line. scikit-learn has Platt's line and isotonic steps, nothing between them.
+Platt scaling (1999) takes the log-odds as a line in the margin. Just above the boundary of an SVM that line is
+overconfident. So the curve here is piecewise linear and never falls; a penalty keeps neighbouring slopes alike, and
+with few candidates it is Platt's line. scikit-learn has Platt's line and isotonic steps, nothing between them.
 
-The threshold is that of the best expected F1 by the probabilities (Lipton 2014), not that of the best observed F1, as
-scikit-learn's TunedThresholdClassifierCV takes it: with few notes the latter is chance, and worse on other notes. Most
-candidates overlap no other that any threshold would accept, so they are counted for all thresholds together.
+The threshold is that of the best expected F1 by the probabilities (Lipton 2014), not of the best observed F1, as in
+scikit-learn's TunedThresholdClassifierCV: with few notes that is chance, and worse on other notes. Most candidates
+overlap no other that any threshold would accept, so they are counted for all thresholds together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ALIKE, _FLAT = 1.0, 1e-3
 
 THRESHOLDS: tuple[float, ...] = tuple(np.round(np.arange(0.10, 0.71, 0.02), 2).tolist())
 ABOUT = 0.0005
-"""A difference in F1 no larger than what another choice of folds makes."""
+"""A difference in F1 no larger than another choice of folds would make."""
 
 HIGH, BALANCED = "high", "balanced"
 CHOICES = (HIGH, BALANCED, "precise")

@@ -67,7 +67,7 @@ class WrongDecision:
 
 
 def wrong_decisions(note: Document, decisions: Sequence[Decision]) -> list[WrongDecision]:
-    """All wrong decisions on a note with gold spans, of which equal ones count once, sorted by span.
+    """All wrong decisions on a note with gold spans, equal ones once, sorted by span.
 
     :param decisions: on all candidates for it.
     """

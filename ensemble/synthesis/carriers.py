@@ -2,7 +2,7 @@
 
     carry(notes, seed=7)        the same notes, annotated, about invented patients
 
-Real prose shows an engine how much of a note is no PHI, which no template can. The notes must have no identifiers
+Real prose shows an engine how much of a note is not PHI, which no template can. The notes must have no identifiers
 except a few names. Persons after a title or with two known names are replaced by invented ones in the whole note;
 dates, ages and weekdays are marked as they are; a sentence with another word that may be a name, a place or an employer
 is left out. Then lines and sentences of the templates, with identifiers of all kinds, are inserted.
@@ -59,9 +59,9 @@ _LINES = ("history", "findings", "plan")
 _TYPE = "discharge"
 """The note type whose templates are inserted."""
 _AFTER_LINE, _AFTER_SENTENCE, _NAMED = 0.10, 0.05, 0.15
-"""How often a line or sentence of the templates follows one of the note, and the patient is named."""
+"""How often a template follows a line or sentence of the note, and how often the patient is named."""
 _WITHOUT_MORE = 0.3
-"""The share of notes that get no identifiers but those for their own."""
+"""The share of notes in which names are only replaced, and no identifiers inserted."""
 
 
 @dataclass(frozen=True, slots=True)

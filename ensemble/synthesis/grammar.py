@@ -12,8 +12,8 @@ Vocabulary and alternatives may use the notation again. Example: `expand("(no|mi
 gives `["mild edema, Dr. ", Placeholder("DOCTOR", "", "last")]`.
 
 A date is written in a format, a `str.format` pattern: `{d} {month_name} {y}` is `12 May 2081`. The day of the week,
-holidays, seasons, months and years alone are dates too, as in the i2b2 2014 guidelines; the time of day is no part of a
-date.
+holidays, seasons, months and years alone are dates too, as in the i2b2 2014 guidelines; the time of day is not part of
+a date.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A place for PHI: its kind, whose or which it is, and how it is written."""
+    """A place for PHI: its kind, its role (whose or which it is), and the form in which it is written."""
 
     kind: str
     role: str = ""

@@ -5,8 +5,8 @@
     habits.drawn("PHONE", around("ext. [PHONE]", 5, 12), rng)                  Placeholder("EXTENSION")
 
 A context is up to two words before and one after in the line, PHI as its label in brackets, and the case of the line.
-The longest one that templates have is likeliest to decide; the fewer of them have it, the likelier is a shorter one,
-down to all of the label, as in the interpolation of Witten and Bell (1991).
+The longest context that occurs in templates usually decides; the rarer it is there, the likelier a shorter one decides,
+down to all mentions of the label, as in the interpolation of Witten and Bell (1991).
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _DOUBT = 1.0
 """How many mentions in one context weigh as much as all in a shorter one."""
 
 Context = tuple[str, str, str, str]
-"""Case (`upper`, `lower`, `mixed`), two words before, one after (`\\n` at an end of the line); empty is left open."""
+"""Case (`upper`, `lower`, `mixed`), two words before, one after (`\\n` at an end of the line); empty for any."""
 _NOTHING: Context = ("", "", "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """Label and context -> all that templates have there."""
+    """Label and context -> all placeholders that templates have there."""
 
     slots: Mapping[tuple[str, Context], Sequence[Placeholder]]
 
     def drawn(self, label: str, contexts: Sequence[Context], rng: random.Random) -> Placeholder | None:
-        """One of what the label has in a context.
+        """A random placeholder that the label has in a context.
 
-        :param contexts: the longest first, as of `around`.
+        :param contexts: the longest first, as from `around`.
         :returns: None if no template has the label.
         """
         for context in contexts:
@@ -54,14 +54,14 @@ class Habits:
         return None
 
     def formed(self, slot: Placeholder, label: str, contexts: Sequence[Context], rng: random.Random) -> Placeholder:
-        """A placeholder that leaves its form open, in one that its label has in a context."""
+        """A placeholder; if it leaves its form open, in a form that its label has in a context."""
         drawn = None if slot.form else self.drawn(label, contexts, rng)
         fits = drawn is not None and (drawn.kind == slot.kind or {drawn.kind, slot.kind} <= PEOPLE.keys())
         return replace(slot, form=drawn.form) if drawn and fits else slot
 
 
 def around(text: str, start: int, end: int) -> Sequence[Context]:
-    """The contexts of a part of a text, the longest first; other PHI is there as its label in brackets."""
+    """The contexts of a part of a text, the longest first; other PHI appears there as its label in brackets."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     left, right = text[first:start], text[end : last if last >= 0 else None]
     words = _TAG.sub("", left + right)
@@ -82,7 +82,7 @@ def _read(text: str) -> list[str]:
 
 @cache
 def habits_of(language: str) -> Habits:
-    """What the templates of a language have, each of them once."""
+    """The habits of a language's templates, each template once."""
     slots: defaultdict[tuple[str, Context], list[Placeholder]] = defaultdict(list)
     tagged: dict[Placeholder, list[tuple[str, Placeholder | None]]] = {}
     for pieces, scene in _expanded(language):
@@ -100,7 +100,7 @@ def habits_of(language: str) -> Habits:
 
 
 def _expanded(language: str) -> Iterator[tuple[list[TemplatePiece], Scene]]:
-    """Each template with all chosen that it leaves open except the PHI, and a scene for that."""
+    """Each template with everything but its PHI chosen, and a scene for it."""
     seen: set[str] = set()
     for number, (note_type, recipe) in enumerate(table(f"{language}/note_types").items()):
         patient, rng = invent_patient(number, seed=0, language=language), random.Random(note_type)
@@ -115,7 +115,7 @@ def _expanded(language: str) -> Iterator[tuple[list[TemplatePiece], Scene]]:
 
 
 def _tagged(slot: Placeholder, scene: Scene) -> list[tuple[str, Placeholder | None]]:
-    """The pieces of a mention, each with its label in brackets; a part of a name is a slot, one of an address not."""
+    """The pieces of a mention, each with its label in brackets; parts of a name are slots, those of an address not."""
     labels: Mapping[str, str] = scene.patient.world["labels"]
     parts = {labels[part]: part for part in ("last", "first") if part in labels}
     written = scene.pieces(slot)

@@ -85,7 +85,7 @@ class TextBuilder:
         self._add(_LONG_SMALL_WORD.sub(self._maybe_mistyped, text))
 
     def phi(self, text: str, label: str) -> None:
-        """Add PHI; an article before it becomes `an` where the PHI is said with a vowel (an 80-year-old)."""
+        """Add PHI; an article before it becomes `an` if the PHI is pronounced with a vowel (an 80-year-old)."""
         if self.english and self._pieces and _ARTICLE_AT_END.search(self._pieces[-1]) and _SAID_WITH_VOWEL.match(text):
             self._pieces[-1] = self._pieces[-1][:-1] + "n "
             self._length += 1
@@ -115,7 +115,7 @@ class TextBuilder:
 
 
 def mistype(word: str, rng: random.Random) -> str:
-    """The word with two letters swapped, one left out or one doubled; words below four letters stay as they are."""
+    """The word with two letters swapped, one left out or one doubled; words under four letters stay unchanged."""
     if len(word) < 4:
         return word
     at = rng.randrange(1, len(word) - 2)

@@ -152,7 +152,7 @@ def _named(origin: str, sex: str, world: Mapping[str, Any], language: str, rng: 
 
 
 def _drawn(draw: Callable[[], str], lexicon: str) -> str:
-    """The first draw that the lexicon has, or after many draws the last, without the blanks around a few."""
+    """The first draw that the lexicon has, or the last of many, without the blanks that some have around them."""
     drawn = [draw().strip()]
     while lexicon != "whole" and is_held_out(drawn[-1]) != (lexicon == "test") and len(drawn) < 50:
         drawn.append(draw().strip())
@@ -181,8 +181,7 @@ def _faker(locale: str) -> Faker:
 def invent_person(sex: str, lexicon: str, rng: random.Random, *, origin: str = "") -> Name:
     """A name of one of the 29 origins of `templates/en/origins.toml`.
 
-    :param origin: of both names; drawn by the shares of the table if it is empty, and then some people have names of
-        two origins.
+    :param origin: of both names; if empty, drawn by the shares of the table, and some people get names of two origins.
     """
     origins: Mapping[str, Any] = table("en/origins")
     of_family = origin or rng.choices(list(origins), [rows["share"] for rows in origins.values()])[0]
@@ -198,7 +197,7 @@ def invent_person(sex: str, lexicon: str, rng: random.Random, *, origin: str = "
 
 
 def _crossed(pool: Sequence[str], lexicon: str, rng: random.Random) -> str:
-    """A name of a list or, in training, now and then one crossed from two of it: no list of names is whole."""
+    """A name of a list or, in training, sometimes one crossed from two of its names, as no list is complete."""
     one = rng.choice(pool)
     if lexicon == "test" or rng.random() > _CROSSED:
         return one

@@ -6,7 +6,7 @@
     write_note(patient, "letter", note_date, rng, registers="all")    with noise and pasted structured text
 
 A part draws templates from its pool without repeating one, by weight, and lays them out as lines, prose or a list. In
-lines, no two name the same fact, so that a header has one record number. Each patient has a random generator of its
+lines, no two name the same fact, so a header has one record number. Each patient has a random generator of its
 own, seeded by the seed and the number of the patient.
 """
 
@@ -29,10 +29,10 @@ from phistack.features.errors import SettingsError
 from phistack.features.labels import LabelSet
 
 LANGUAGES = ("en", "de", "es", "nl", "no", "sv")
-"""In which there are notes."""
+"""The languages that there are notes in."""
 
 REGISTERS = ("hospital", "all")
-"""Which notes: of a few types, or in every register that the language has."""
+"""Which notes: of a few types, or in every register of the language."""
 
 _FIRST_PATIENT = 100
 _NOTES_PER_PATIENT = (1, 2, 2, 2, 3)
@@ -44,15 +44,15 @@ Recipe = Mapping[str, Any]
 _MARKERS = ("- ", "* ", "", "")
 _ENDINGS = (".", ":", "?", "!", ",")
 _OF_MANY = frozenset(("KIN", "COLLEAGUE", "NURSE", "PCP"))
-"""Of these a note names several."""
+"""A note may name several of these."""
 _WITHOUT_PHI = 0.1
 """The share of notes without PHI, if their type has no `without_phi`."""
 _PASTED_SHARE = 0.06
 _PASTED: Recipe = {"pool": "structured/line", "layout": "lines", "least": 1, "most": 4, "headings": [""]}
-"""How many notes of all registers have structured text in the middle, and that part."""
+"""The share of notes of `all` registers with structured text in the middle, and the part that writes it."""
 
 _FIELD = "k_"
-"""Before the word lists of field names, of which each note has one."""
+"""The prefix of word lists of field names; each note uses one name of a list."""
 
 _NOISE: Mapping[str, Sequence[tuple[int, tuple[str, ...]]]] = {
     "hospital": ((37, ()), (56, ("hard wrap",)), (5, ("upper", "hard wrap")), (2, ("lower", "hard wrap"))),

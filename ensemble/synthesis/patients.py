@@ -1,4 +1,4 @@
-"""Patients who never lived, and what does not change between the notes of one.
+"""Invented patients, and the facts that stay the same in all notes of a patient.
 
     patient = invent_patient(110, seed=7, language="nl")    the same on every machine
     patient.people["DOCTOR"]                                (Name(...),)
@@ -25,16 +25,16 @@ from phistack.features.errors import SettingsError
 from phistack.features.letters import fold
 
 PEOPLE = {"PATIENT": 1, "RELATIVE": 1, "DOCTOR": 1, "PCP": 1, "COLLEAGUE": 3, "NURSE": 2}
-"""Placeholder of a person -> of how many persons it means one."""
+"""Placeholder of a person -> the number of persons that it chooses from."""
 
 # In the shapes of numbers `#` is a digit, `%` one above 1, `@` a capital and `?` a small letter.
 _CHARACTERS = {"#": string.digits, "%": "23456789", "@": string.ascii_uppercase, "?": string.ascii_lowercase}
 _GROUPS = ("##", "###", "####", "#####", "@", "@@", "@@@", "@#", "@##", "#@#", "@@##", "##@")
 _FREE, _OF_A_NAME = 0.3, 0.4
-"""How often a number has a shape of no list, and a user name is made of a name."""
+"""How often a number has a shape that is in no list, and a user name is made from a name."""
 
 _OWN = frozenset(("HOSPITAL", "HOME", "SSN", "HEALTHPLAN", "MEDICALRECORD", "PROFESSION"))
-"""What a patient has one of, beside the kinds `own` of the language."""
+"""Kinds that a patient has one of, besides the kinds `own` of the language."""
 
 _MAILBOXES = ("{f}.{last}", "{f}.{last}", "{first}.{last}", "{last}{f}", "{last}")
 _YEARS = ((2005, 2024),)
@@ -42,13 +42,13 @@ _YEARS = ((2005, 2024),)
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What does not change between the notes of one patient.
+    """The facts that stay the same in all notes of one patient.
 
     :param key: seeds what stays the same, such as an address.
     :param sex: `F` or `M`.
     :param people: placeholder -> the names of the persons that it may mean.
     :param relation: of the relative, in words.
-    :param lexicon: from which all names and words come.
+    :param lexicon: the source of all names and words.
     """
 
     key: str
@@ -71,7 +71,7 @@ class Patient:
         return {"sexletter": (self.sex,), **self.world["by_sex"][self.sex], "relation": (self.relation,)}
 
     def fact(self, kind: str, role: str = "own") -> str:
-        """What stays the same: a number, place or other thing of the patient; :raises SettingsError: as `invented`."""
+        """A number, place or other thing of the patient, always the same; :raises SettingsError: as `invented`."""
         return self.invented(kind, random.Random(f"{self.key}/{kind}.{role}"))
 
     def has_one(self, kind: str) -> bool:
@@ -149,7 +149,7 @@ def invent_patient(number: int, *, seed: int, language: str = "en", lexicon: str
 
 
 def _code(shapes: Sequence[str], rng: random.Random, *, free: bool) -> str:
-    """A random code in a shape; in a new one now and then where that is free, as each institution has its own."""
+    """A random code in a shape, or sometimes in a new one if `free`, as each institution has its own shapes."""
     if free and rng.random() < _FREE:
         groups = (*rng.choices(_GROUPS, k=rng.randint(1, 3)), rng.choice(("###", "####", "#####")))
         return _filled(rng.choice(("-", "-", "", "", "/", ".", " ")).join(groups), rng)

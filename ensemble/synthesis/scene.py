@@ -2,8 +2,8 @@
 
     scene.pieces(Placeholder("PATIENT", "", "full"))    [("Karin", "First_Name"), (" ", ""), ("Berg", "Last_Name")]
 
-Placeholders name the kind of a person, place or number and not a label, so that languages with different label sets
-share the notation. The table [labels] of `world.toml` gives the label of each kind; a kind without one is no PHI in
+Placeholders name the kind of a person, place or number and not a label, so languages with different label sets
+share the notation. The table [labels] of `world.toml` gives the label of each kind; a kind without one is not PHI in
 that label set.
 
     [[PATIENT]] [[RELATIVE]] [[DOCTOR]] [[PCP]] [[COLLEAGUE]] [[NURSE]]    forms: those of `templates/forms.toml`
@@ -15,8 +15,8 @@ that label set.
     [[HOSPITAL.other]]  any kind of the tables [things] and [shapes], or any word that fits the patient ([[SEX]]);
                         forms: short, letters
 
-A kind with a role other than `other` is the same in all notes of a patient, and so is a kind that a patient has one of.
-Any form may have `upper_` or `lower_` before it.
+A kind with a role other than `other` is the same in all notes of a patient, and so is a kind of which a patient has
+only one. Any form may have `upper_` or `lower_` before it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DAYS = {
     "note": (0, 0), "soon": (0, 3), "recent": (-20, -1), "past": (-3500, -30), "next": (3, 150), "later": (40, 500),
     "long": (-12000, -400), "wrong": (-20000, -8000),
 }  # fmt: skip
-"""Role of a date -> between how many days from the note it lies."""
+"""Role of a date -> the range of its distance from the note, in days."""
 
 _ANYBODY = "KIN"
 """The placeholder of a new person each time."""
@@ -47,14 +47,14 @@ _AGES: Mapping[str, Callable[[int], tuple[int, int]]] = {
     "future": lambda own: (own + 1, own + 5),
     "relative": lambda own: (25, 96),
 }
-"""Role of an age that is not the patient's own, from the own one -> from which to which."""
+"""Role of an age other than the patient's own -> from the patient's age to the range of ages."""
 
 _AGE_FORMS = {"number": "{age}", "decade": "{tens}s"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that the PHI of one note depends on; most of its full dates are in one format."""
+    """Everything that the PHI of one note depends on; most full dates of a note have one format."""
 
     patient: Patient
     note_date: date
@@ -67,7 +67,7 @@ class Scene:
         return cls(patient, note_date, rng, rng.choice(patient.world["dates"]["full"]))
 
     def pieces(self, slot: Placeholder) -> list[tuple[str, str]]:
-        """The text of a placeholder in pieces with labels, as one piece if there is one label only.
+        """The text of a placeholder in pieces with labels, as one piece if there is only one label.
 
         :raises SettingsError: for a placeholder that has no words.
         """
@@ -156,6 +156,6 @@ class Scene:
 
 
 def _as_one(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pieces as one if they have one label only."""
+    """The pieces as one if they have only one label."""
     labels = {label for _, label in pieces} - {""}
     return [("".join(text for text, _ in pieces), labels.pop())] if len(labels) == 1 else pieces

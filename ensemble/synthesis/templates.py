@@ -11,10 +11,10 @@
 A language is a folder of text and TOML. A text file has sections: a line `= discharge letter` names the note types (or
 parts) that draw on the lines below it. What comes before the first section is a comment.
 
-An engine is measured on words that no training note has: the lexicon `train` is without a fifth of all words, `test`
-has these alone, `whole` has all. Short lists are never split: too few words would be left. Words that templates use in
-any case are never held out. Of the clinical lexicon each third word is in no training note, so that an engine learns
-what a category means and not its words.
+An engine is measured on words that no training note has: the lexicon `train` lacks a fifth of all words, `test` has
+only these, `whole` has all. Short lists are never split: too few words would be left. Words that templates use anyway
+are never held out. A third of the clinical lexicon is in no training note, so an engine learns what a category means,
+not its words.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ def is_held_out(word: str, one_in: int = _ONE_IN) -> bool:
 
 
 def part_of(entries: Sequence[str], lexicon: str, said: str = "") -> tuple[str, ...]:
-    """What of a list a lexicon has.
+    """The entries of a list that a lexicon has.
 
     :param lexicon: one of `LEXICONS`.
-    :param said: text that notes contain in any case, folded; an entry that is in it is not held out.
-    :returns: in the order of the list; all of it if nothing of it is held out.
+    :param said: text that notes contain anyway, folded; an entry found in it is not held out.
+    :returns: in the order of the list; the whole list if the lexicon would have none of it.
     """
     if lexicon == "whole" or len(entries) < _SMALLEST:
         return tuple(entries)
@@ -127,7 +127,7 @@ def part_of(entries: Sequence[str], lexicon: str, said: str = "") -> tuple[str, 
 def lists_of(name: str, section: str, lexicon: str) -> Lists:
     """The lists of a table, or of a section of it, as a lexicon has them.
 
-    :param name: as for `ensemble.synthesis.templates.table`; a list is an array, or text parted by commas.
+    :param name: as for `ensemble.synthesis.templates.table`; a list is an array, or text separated by commas.
     :param section: its key, or empty for the whole table.
     """
     lists = table(name).get(section, {}) if section else table(name)
@@ -141,7 +141,7 @@ def clinical_words(language: str, lexicon: str) -> Lists:
     """What templates may name in braces: the words of a language, those of its section `always`, which are never split,
     those of structured text, and those of the clinical lexicon.
 
-    A list that the section `lexicon` names has as many further entries, which draw from the lexicon.
+    A list named in the section `lexicon` gets as many more entries, which draw from the lexicon.
     """
     common, own = (lists_of("structured", section, "whole") for section in ("common", language))
     structured = {key: (*common.get(key, ()), *own.get(key, ())) for key in {**common, **own}}

@@ -3,7 +3,7 @@
     run_fits(settings, tasks, len(tables), jobs=2, cache=FoldCache(None)).proposed["crf"]
 
 A process returns a model as the files that it saves, which go into the bundle. It appends reports to a file, which the
-first process reads to show how much of the time is over. The time of a fit is estimated from earlier fits of its
+first process reads to show how much of the time has passed. The time of a fit is estimated from earlier fits of its
 submodel; before any, from the relative costs of the kinds.
 
     watch = FitWatch([Fit("blstm", "fold 1 of 2", 5200, cost=574.0), ...], path)
@@ -107,7 +107,7 @@ def run_fits(
 def _in_turn(
     order: Sequence[FitTask], waiting: Collection[str], starts: Mapping[str, SavedFiles]
 ) -> Iterator[tuple[int, FitTask] | None]:
-    """The tasks with their numbers; `None` as long as the next one, of a waiting submodel, has no pretrained model."""
+    """The tasks with their numbers; `None` while the next one's submodel still waits for its pretrained model."""
     for number, task in enumerate(order):
         if task.name in waiting and not task.is_pretraining:
             while task.name not in starts:
@@ -124,7 +124,7 @@ def _to_watch(task: FitTask) -> Fit:
 
 
 def _kept(tasks: Sequence[FitTask], watch: FitWatch, cache: FoldCache) -> str:
-    """What a stopped training leaves, in words."""
+    """What a stopped training keeps, in words."""
     again = "and the same command continues from there"
     if cache.folder is None:
         return f"nothing was written; with --cache FOLDER, the fits of folds that are done are kept, {again}"
@@ -166,7 +166,7 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def reporting(path: Path, number: int) -> Iterator[None]:
-    """Append what this process reports to a file, from the beginning of a fit on, at most twice a second."""
+    """Append what this process reports to a file, from the start of a fit, at most twice a second."""
     begin, last = time.monotonic(), 0.0
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
@@ -226,7 +226,7 @@ class Fit:
 
 
 class FitWatch:
-    """Reads what `reporting` wrote about fits, which are in the order of their numbers, and adds it up."""
+    """Reads what `reporting` wrote about fits, in the order of their numbers, and adds it up."""
 
     def __init__(self, fits: Sequence[Fit], path: Path) -> None:
         self.fits = fits

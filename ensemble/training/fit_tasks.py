@@ -37,7 +37,7 @@ from phistack.submodels.base import Candidate, NoteProposals, kind_of, new_submo
 from phistack.submodels.registry import usual_name
 
 _OF_INVENTED_NOTES = 1_000_003
-"""Added to the seed for pretraining, so that its notes are not those of `phistack synthesize`."""
+"""Added to the seed for pretraining, so its notes are not those of `phistack synthesize`."""
 
 _LOG = logging.getLogger("phistack")
 _PRETRAINING = "pretraining"
@@ -110,7 +110,7 @@ def corpus_digest(documents: Iterable[Document]) -> str:
 def fingerprints(documents: Iterable[Document]) -> str:
     """Two bytes of a hash of each text, sorted, as hexadecimal digits.
 
-    They show that many notes are the same, and not that one is: of all possible texts, one in 65,536 shares them.
+    They can show that many notes are the same, but not that one is: one in 65,536 of all texts has the same two bytes.
     """
     return "".join(sorted(hashlib.sha256(d.text.encode("utf-8", "surrogatepass")).hexdigest()[:4] for d in documents))
 
@@ -186,7 +186,7 @@ class FitTask:
 
 
 def digests_of_files(settings: Mapping[str, Any]) -> Iterator[str]:
-    """SHA-256 of each file that settings name: its content decides, not its name."""
+    """SHA-256 of each file that settings name: the content counts, not the name."""
     for value in settings.values():
         if isinstance(value, Mapping):
             yield from digests_of_files(value)
@@ -220,7 +220,7 @@ def pretraining_tasks(
 def pretraining_notes(settings: EngineSettings, notes: Iterable[Document] = ()) -> dict[str, list[Document]]:
     """Path -> the annotated notes there that submodels begin with.
 
-    :param notes: those with the patient or text of one of these are left out, as folds would not show what they bring.
+    :param notes: notes with the patient or text of one of these are left out, as folds could not measure their effect.
     :raises CorpusError: if a path holds no notes, or none that is annotated and not left out.
     """
     starts = (new_submodel(name, given).pretraining() for name, given in settings.submodels.items())
@@ -238,7 +238,7 @@ def pretraining_notes(settings: EngineSettings, notes: Iterable[Document] = ()) 
 
 
 def reading_tasks(settings: EngineSettings, tasks: Iterable[FitTask]) -> Iterator[FitTask]:
-    """One for each submodel that reads ahead, of all notes of some tasks."""
+    """One for each submodel that reads ahead, over all notes of some tasks."""
     of_name = {name: kind_of(name, given) for name, given in settings.submodels.items()}
     ahead = [name for name, kind in of_name.items() if submodel_class(kind).reads_ahead]
     notes = {id(note): note for task in tasks for note in (*task.training, *task.held_out)} if ahead else {}
@@ -287,7 +287,7 @@ def tasks_of(
 def _with_added(
     tables: Sequence[FeatureTable], fold: Sequence[int], added: Sequence[FeatureTable], number: int, n_folds: int
 ) -> list[FeatureTable]:
-    """The notes to learn from if a fold is held out: the other notes, and all but an n-th part of those added.
+    """The notes to learn from if a fold is held out: the other notes, and all but one n-th of the added notes.
 
     Berg and Dalianis (2019) add a corpus in this way.
     """
@@ -307,5 +307,5 @@ def apart_from(held_out: Iterable[Document]) -> Callable[[Document], bool]:
 
 
 def _own_seed(name: str, kind: str) -> int:
-    """Added to the seed of a submodel with another name than its kind, so that two of one kind differ."""
+    """Added to the seed of a submodel not named after its kind, so two of one kind differ."""
     return 0 if name == usual_name(kind) else 1 + crc32(name.encode()) % 1_000_000

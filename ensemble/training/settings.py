@@ -14,8 +14,8 @@
     features = "all"
 
 A file names only what differs from the defaults. Only the submodels with a table under `[submodels]` are trained, and
-all four without `[submodels]`. A file that is used with a preset changes and adds settings and removes none. A submodel
-has the kind of its name unless its table has another `kind`, so there may be several of one kind.
+all four without `[submodels]`. A file used with a preset changes and adds settings but removes none. A submodel has the
+kind of its name unless its table has another `kind`, so there may be several of one kind.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from phistack.submodels.base import KIND, kind_of, new_submodel, submodel_class
 from phistack.submodels.registry import SUBMODELS, newest, usual_name, usual_names
 
 PRESETS = FileRegistry("presets", "preset", ".toml", "phistack.ensemble.training:presets")
-"""Settings by name: ours, and those of installed packages, as those of published systems in `ensemble.papers`."""
+"""Settings by name: ours, and those of installed packages, such as those of published systems in `ensemble.papers`."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _TAKEN = ("stack", "stacker", "features", "load")
 """Names with another meaning in tables and times of a training."""
 _ITEM = r'(?:"[^"\n]*"|[\w.+-]+|\[[^\[\]\n]*\])'
 _SHORT_ARRAY = re.compile(rf"\[\n\s+((?:{_ITEM},\n\s+)*{_ITEM}),\n\s*\]")
-"""An array of names, numbers or arrays of one line, an item a line, as `tomli_w` writes it."""
+"""An array of names, numbers or arrays of one line, one item per line, as `tomli_w` writes it."""
 _MOST = 8
 """A stacker is trained for each subset of the submodels; each further submodel doubles their number."""
 _LONGEST = 100
@@ -70,7 +70,7 @@ class EngineSettings:
     :param folds: parts into which patients are split for out-of-fold prediction.
     :param group_by: a regular expression; notes with the same match in their names are in one fold. Empty for folds by
         patient; see `ensemble.stacking.folds.grouped_by`.
-    :param private: keep only words and other values that so many patients share and no identifier has; see
+    :param private: keep only words and other values that this many patients share and no identifier has; see
         `features.discretion`. 0 keeps everything.
     :param cascade: whether the engine may let costly submodels read only lines in doubt; see
         `ensemble.stacking.cascade`.
@@ -201,7 +201,7 @@ class EngineSettings:
     def for_label_set(self, name: str, labels: Sequence[str] = ()) -> EngineSettings:
         """The same, with the label set of the corpus for patterns and engines, to keep types too rare to learn.
 
-        :param name: of the set, which counts if it ships.
+        :param name: of the set; ignored unless it ships with phistack.
         :param labels: of the corpus.
         """
         shipped = name if name in LabelSet.names() else ""
@@ -300,7 +300,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _preset(name: str) -> dict[str, Any]:
-    """The table of a preset; one that is `like` another, or several, is merged over these."""
+    """The table of a preset; a preset that is `like` others is merged over them."""
     table = PRESETS.table(name)
     like = table.pop("like", [])
     others = map(_preset, [like] if isinstance(like, str) else like)

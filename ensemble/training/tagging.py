@@ -32,13 +32,13 @@ TaggedSentence = tuple[list[str], list[str]]
 
 _PARAMETERS = {"c1": 0.1, "c2": 0.01, "max_iterations": 60}
 _DIGITS = 3
-"""Of a weight in the file."""
+"""Decimal places of a weight in the file."""
 
 
 def read_tagged_text(path: Path) -> list[TaggedSentence]:
-    """The sentences of lines of word, tab, tag, which empty lines end; further columns are not read.
+    """The sentences in lines of word, tab, tag; empty lines end sentences, further columns are ignored.
 
-    :raises CorpusError: if the file cannot be read, or a line is of another form; the line is not shown.
+    :raises CorpusError: if the file cannot be read, or a line has another form; the line is not shown.
     """
     cut, found = Tokeniser().cut, list[TaggedSentence]()
     rows = [(number, line.rstrip("\r").split("\t")) for number, line in enumerate(read_text(path).split("\n"), 1)]
@@ -91,7 +91,7 @@ def learn_tagger(sentences: Sequence[TaggedSentence], language: str) -> TrainedT
 
 
 def share_right(tagger: TrainedTagger, sentences: Sequence[TaggedSentence]) -> str:
-    """What share of the tags is right, in words; of tags with `O` precision and recall of the others."""
+    """What share of the tags is right, in words; if tags include `O`, also precision and recall of the others."""
     gold = [tag for _, tags in sentences for tag in tags]
     found = [tag for tags in tagger([words for words, _ in sentences]) for tag in tags]
     right = [tag for tag, other in zip(gold, found, strict=True) if tag == other]

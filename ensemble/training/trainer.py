@@ -54,7 +54,7 @@ _STACKER, _SUBSETS, _CASCADE = 3, 7, 1
 
 @dataclass(frozen=True)
 class Training:
-    """A trained engine and how it came about.
+    """A trained engine and the record of its training.
 
     :param models: submodel -> its files, which the bundle takes over.
     :param out_of_fold: submodel -> its out-of-fold candidates for each training note.
@@ -129,7 +129,7 @@ def train(
 
 
 def by_score(engine: Engine) -> list[tuple[Subset, float]]:
-    """Every subset with its out-of-fold strict F1, the best first; of equal ones that with fewer submodels."""
+    """Every subset with its out-of-fold strict F1, the best first; of equal ones, those with fewer submodels first."""
     scores = [(subset, max(stacker.figures_.values(), default=0.0)) for subset, stacker in engine.stackers.items()]
     return sorted(scores, key=lambda row: (-row[1], len(row[0]), row[0]))
 
@@ -174,7 +174,7 @@ def propose(
     jobs: int = 1,
     cache: Path | None = None,
 ) -> Proposed:
-    """Let all submodels propose for notes that they never saw, and keep no model; parameters as of `train`.
+    """Let all submodels propose for notes that they never saw, and keep no model; parameters as in `train`.
 
     :param unseen: other notes, for which the submodels propose after training on the whole corpus.
     :param out_of_fold: whether they also propose for the corpus, fold by fold.
@@ -228,7 +228,7 @@ def prepared(
 
 
 def _without_phi(note: Document) -> str:
-    """The text with blanks in place of PHI, as names of any language are in notes of each."""
+    """The text with blanks in place of PHI, as notes in any language contain names of other languages."""
     text = list(note.text)
     for span in note.spans:
         text[span.start : span.end] = " " * (span.end - span.start)

@@ -9,7 +9,7 @@
 
 Words are learned in normal form: lower case, digits as 0. With `brown` the clusters are those of Brown (1992), from
 bigrams; otherwise k-means clusters the vectors, and an agglomerative tree over their centres gives each cluster a
-string of 0 and 1, so that clusters with a long common prefix are similar. All files hold words of the notes.
+string of 0 and 1, so clusters with a long common prefix are similar. All files hold words of the notes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOTES_AT_ONCE = 256
 _HELD_OUT = 20
 """One note in this many is held out, for the perplexity of the language models."""
 _BROWN_SMOOTHING = 1e-3
-"""Added to the count of each bigram, so that every count has a logarithm."""
+"""Added to the count of each bigram, so every count has a logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def learn_vectors(
     least_count: int = 5,
     seed: int = 0,
 ) -> LearnedVectors:
-    """Learn word vectors by skip-gram, in one thread, so that the same notes give the same vectors.
+    """Learn word vectors by skip-gram, in one thread, so the same notes give the same vectors.
 
     :param window: words on either side that a word predicts.
     :param least_count: rarer words have no vector.
@@ -159,7 +159,7 @@ def brown_paths(documents: Sequence[Document], words: Sequence[str], n_clusters:
     sentences = [[word for word in sentence if word in known] for sentence in _Sentences(documents)]
     clustering = BrownClustering(BigramCorpus(sentences, alpha=_BROWN_SMOOTHING), n_clusters)
     ranked = clustering.corpus.ranks()
-    # As in its `train`, with our progress.
+    # As in the package's `train`, with our progress reports.
     with progress("clustering words", total=len(ranked)) as advance:
         for word, _ in ranked:
             clustering.helper.append_cluster([word])
@@ -175,7 +175,7 @@ def brown_paths(documents: Sequence[Document], words: Sequence[str], n_clusters:
 
 
 def learn_language_models(documents: Sequence[Document], plan: LanguageModelPlan, *, seed: int = 0) -> CharacterModels:
-    """Learn a forward and a backward model; they say what they were trained on and their perplexity.
+    """Learn a forward and a backward model; they record what they were trained on and their perplexity.
 
     :raises TrainingError: if the notes have no text.
     """

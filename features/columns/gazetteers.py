@@ -3,8 +3,8 @@
     gazetteers = Gazetteers.of_language("es")
     gazetteers.column("city", Layout.of(["vive en San Sebastián"]))     codes of "", "", "B", "I"
 
-Names, cities, regions and occupations come from Faker's providers, countries, months and weekdays from the Unicode CLDR
-(by Babel), the words for relatives from a table of ours. A trained engine keeps its lists, so a newer Faker changes
+Names, cities, regions and occupations come from Faker's providers; countries, months and weekdays from the Unicode CLDR
+(by Babel); the words for relatives from our own table. A trained engine keeps its lists, so a newer Faker changes
 nothing. Case and accents are ignored: `Jose` matches `José`.
 """
 
@@ -29,7 +29,7 @@ from phistack.features.tokens import Tokeniser
 
 _SOURCES = packaged_table("phistack.features.columns", "gazetteers.toml")
 LOCALES: Mapping[str, Sequence[str]] = _SOURCES["locales"]
-"""Language -> locales of Faker, whose lists are joined."""
+"""Language -> Faker's locales; their lists are joined."""
 
 GAZETTEER_COLUMNS = (*_SOURCES["faker"], "country", "month", "weekday", "relative")
 """The columns, in order."""
@@ -80,7 +80,7 @@ class Gazetteers:
         return cls({column: _entries(entries) for column, entries in found.items()})
 
     def column(self, name: str, layout: Layout) -> Coded:
-        """The matches of one of `GAZETTEER_COLUMNS`: `B` where an entry begins, `I` where it goes on, empty elsewhere.
+        """The matches of one of `GAZETTEER_COLUMNS`: `B` where an entry begins, `I` where it continues, else empty.
 
         Matches are the longest from left to right, within each note.
         """

@@ -16,20 +16,20 @@ A package registers such an object under the name of the column, by an entry poi
     ascii                             whether the word is ASCII
     lemma                             the lemma, by simplemma; an unknown word in small letters
     frequency                         a step of the Zipf scale, by wordfreq (Speer 2022): the decimal logarithm of the
-                                      occurrences in a thousand million words (van Heuven et al. 2014), rounded down;
-                                      "0" for an unknown word, nothing for what begins with no letter
+                                      occurrences per billion words (van Heuven et al. 2014), rounded down; "0" for an
+                                      unknown word, empty if the word does not begin with a letter
     usual_case                        how the word is usually written (`a` small, `Aa` capital, `AA` capitals, `?`
-                                      unknown) and how here: `Aa/a` for `nguyen`; nothing for what begins with no
-                                      letter
+                                      unknown) and how it is written here: `Aa/a` for `nguyen`; empty if it does not
+                                      begin with a letter
     clinical                          the category of a clinical word, such as `eponyms` or `credentials`
     number_pattern                    `date`, `part` or `phone` where the token is in text that looks like one
     regex_hit                         `email`, `url`, `ip`, or `digits`, a series of five digits or more
 
-Most are of the CRF of Berg and Dalianis (2019); `zip` is of Liu (2017), `ascii` of Trienes (2020), `regex_hit` of
-AnonyMate (Adams et al. 2019). simplemma and wordfreq have their data in their own files and use no server. Words and
-postal codes are in `on_request.toml`; the words of `usual_case` in `usual_case/LANGUAGE.txt`, which
-`benchmarks/safe_words.py` makes; those of `clinical` in `clinical/LANGUAGE.toml`, written for phistack. An engine does
-not keep them: who changes the file has to train again.
+Most come from the CRF of Berg and Dalianis (2019), `zip` from Liu (2017), `ascii` from Trienes (2020), `regex_hit` from
+AnonyMate (Adams et al. 2019). simplemma and wordfreq include their data and use no server. Words and postal codes are
+in `on_request.toml`; the words of `usual_case` in `usual_case/LANGUAGE.txt`, which `benchmarks/safe_words.py` makes;
+those of `clinical` in `clinical/LANGUAGE.toml`, written for phistack. An engine does not keep these files: if you
+change one, train again.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class LanguageColumn:
 
     :param group: as in `WordColumn`.
     :param value_in: language, as an ISO 639-1 code -> the function from a word to its value.
-    :param module: must be installed; empty for none.
-    :param extra: of phistack, which installs the module.
+    :param module: the module that it needs; empty for none.
+    :param extra: the extra of phistack that installs the module.
     """
 
     group: str

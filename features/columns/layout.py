@@ -9,8 +9,8 @@
     pieces.whole.words    ["Edad", ":", "MRI"]
     pieces.word           [0, 1, 2, 2, 2]: the place of each token's word in `pieces.whole`
 
-Everything is computed when first read, and nothing looks from one note into another. Where tokens are pieces of words,
-a second layout has the whole words, whose values hold for all pieces of a word.
+Everything is computed when first read, and no value depends on another note. Where tokens are pieces of words, a second
+layout has the whole words; all pieces of a word share its values.
 """
 
 from __future__ import annotations

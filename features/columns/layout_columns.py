@@ -4,7 +4,7 @@
                ^ key = "apellidos", key_distance = "1", line_start = "Aa"
 
 These columns identify much of the PHI in structured clinical notes: a name after `Doctor:` is a doctor's, and a word
-once seen after `Apellidos:` is probably the patient's name elsewhere. Each is a function from a `Layout` to codes, one
+seen once after `Apellidos:` is probably the patient's name elsewhere. Each is a function from a `Layout` to codes, one
 per token, and the strings of the codes.
 """
 
@@ -32,7 +32,7 @@ def _steps(values: NDArray[np.integer], *bounds: int) -> Coded:
 
 
 def _where(condition: NDArray[np.bool_], coded: Coded) -> Coded:
-    """The values under a condition, `NONE` elsewhere."""
+    """The values where a condition holds, `NONE` elsewhere."""
     codes, strings = coded
     return np.where(condition, codes + 1, 0), [NONE, *strings]
 
@@ -53,7 +53,7 @@ def _unmatched_bracket(layout: Layout) -> Coded:
 
 
 def _shape_of_piece(piece: str) -> str:
-    """The shape of a stretch without the punctuation at its ends: `00-00-00` for `22-10-04,`; a long one's is short."""
+    """The shape of a stretch without the punctuation at its ends: `00-00-00` for `22-10-04,`; short if it is long."""
     piece = piece.strip(".,;:()[]\"'«»")
     return shape(piece) if len(piece) <= 16 else short_shape(piece)[:16]
 
@@ -128,4 +128,4 @@ LAYOUT_COLUMNS: Mapping[str, Callable[[Layout], Coded]] = {
     "unmatched_bracket": _unmatched_bracket,
     "times_in_document": _times_in_document,
 }
-"""Column -> its codes and their strings, of which some may be unused."""
+"""Column -> its codes and their strings; some strings may be unused."""

@@ -12,10 +12,10 @@ From files, only words of the training notes are kept. A trained engine keeps th
 which are in the weights of its network, and it keeps character language models whole.
 
 Files are read once from front to back, unpacked if their names end in `.gz`, so a file may be larger than the memory.
-Words are in normal form: small letters, digits as 0. If several words of a file have the same form, the one spelled so
-counts, or else the first. Installed clusters are by spelling, and by normal form for what is spelled otherwise.
-Vectors: Mikolov 2013, Pennington 2014, Bojanowski 2017. Clusters: Brown 1992 with prefixes as in Ratinov and Roth 2009;
-of vectors as in Liu 2017 and Adams 2019.
+Words are in normal form: small letters, digits as 0. If several words of a file have the same form, the one spelled
+like the form counts, or else the first. Installed clusters are looked up by spelling, then by normal form. Vectors:
+Mikolov 2013, Pennington 2014, Bojanowski 2017. Clusters: Brown 1992 with prefixes as in Ratinov and Roth 2009; of
+vectors as in Liu 2017 and Adams 2019.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ INSTALLED_CLUSTERS = "installed"
 """The setting for the clusters of the language in the package spacy-lookups-data."""
 
 IF_INSTALLED = "if installed"
-"""The setting for the same where they are installed, and otherwise none."""
+"""The same if that package has them; otherwise none."""
 
 MOST_FREQUENT = 100_000
-"""How many words of these are kept unless the settings say."""
+"""How many words of installed clusters are kept by default."""
 
 _LOG = logging.getLogger("phistack")
 _PACKAGE = "spacy_lookups_data"
@@ -104,8 +104,8 @@ class Representations:
         :param vectors: a file of word vectors; empty for none.
         :param n_clusters: of the vectors.
         :param clusters: a file of Brown clusters, or `INSTALLED_CLUSTERS`; empty for none.
-        :param further: the number of words from the front of each file to keep as well; of installed clusters nothing
-            else is kept, so that they tell nothing of the notes. `None`: 0, and of these `MOST_FREQUENT`.
+        :param further: how many words from the front of each file to keep as well; of installed clusters only these are
+            kept, so they reveal nothing about the notes. `None`: 0, or `MOST_FREQUENT` for installed clusters.
         :param language: ISO 639-1 code, of installed clusters.
         :param language_models: a folder; empty for none.
         :raises SettingsError: if a file cannot be used.
@@ -150,7 +150,7 @@ class Representations:
 
     @classmethod
     def from_dict(cls, state: RepresentationsState, language_models: CharacterModels | None = None) -> Self:
-        """From the result of `to_dict` and language models; :raises BundleError: for invalid clusters."""
+        """Read the result of `to_dict`, with language models; :raises BundleError: for invalid clusters."""
         brown = state.get("brown", {})
         if any(not bits or bits.strip("01") for bits in set(brown.values())):
             raise BundleError("the word clusters of the engine are no strings of 0 and 1")
@@ -158,7 +158,7 @@ class Representations:
 
 
 def by_cluster(brown: Mapping[str, str]) -> dict[str, list[str]]:
-    """Bits -> the words with them, sorted; this makes a small file."""
+    """Bits -> the words with them, sorted; this keeps the file small."""
     words: defaultdict[str, list[str]] = defaultdict(list)
     for word, bits in sorted(brown.items()):
         words[bits].append(word)
@@ -201,7 +201,7 @@ class WordVectors:
 
     @property
     def size(self) -> int:
-        """Numbers of a vector."""
+        """The length of a vector."""
         return int(self.rows.shape[1])
 
 
@@ -209,7 +209,7 @@ def read_vectors(path: Path, wanted: Collection[str], *, further: int = 0) -> Wo
     """The vectors of some words, in alphabetical order.
 
     :param wanted: normal forms.
-    :param further: read so many words at the front of the file too, where most files have the most frequent ones.
+    :param further: also read this many words from the front of the file; most files have the most frequent ones there.
     :raises SettingsError: if the file cannot be read, has no word vectors, or has none of the words.
     """
     with file_named("the file of word vectors", path), opened(path, "it") as (file, _):
@@ -253,7 +253,7 @@ def installed_clusters(language: str, n_words: int) -> dict[str, str]:
 
 
 def clusters_if_installed(language: str) -> str:
-    """`INSTALLED_CLUSTERS` if the package has clusters of the language; otherwise nothing, which is logged."""
+    """`INSTALLED_CLUSTERS` if the package has clusters of the language; otherwise a warning and an empty string."""
     if language in _cluster_files():
         return INSTALLED_CLUSTERS
     _LOG.warning("no word clusters of the language %s are installed, so none are read (docs/settings.md)", language)

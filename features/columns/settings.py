@@ -67,7 +67,7 @@ OF_THE_TOKEN = frozenset((
 class FeatureSettings:
     """How notes are cut into tokens, and their columns.
 
-    :param language: ISO 639-1 code, of the stemmer and the gazetteers.
+    :param language: ISO 639-1 code; chooses the stemmer and the gazetteers.
     :param tokeniser: one of `features.tokens.TOKENISERS`.
     :param byte_pairs: number of merges of byte pair encoding, with `zhao` or `zhao2020`; 0 for none.
     :param byte_pairs_per_word: instead, the number of merges per distinct word of the training notes.
@@ -80,12 +80,12 @@ class FeatureSettings:
     :param vectors: a file of word vectors; see `features.columns.representations`. Empty for none.
     :param vector_clusters: number of k-means clusters of the vectors, for the column `vector_cluster`.
     :param clusters: a file of Brown clusters, whose prefixes are columns, or `installed`, for those of the language in
-        an installed package; `if installed` becomes that, or nothing; empty for none.
+        an installed package; `if installed` becomes that or empty; empty for none.
     :param further_words: number of words from the front of both files to keep besides those of the training notes. Of
-        installed clusters, the number of most frequent words to keep, in place of those of the notes; by default
+        installed clusters, the number of most frequent words to keep instead of those of the notes; by default
         `MOST_FREQUENT` of `features.columns.representations`.
     :param language_models: a folder of character language models; see `features.character_models`. Empty for none.
-    :param html: whether notes are known to be HTML, so that tags need no evidence; see `features.markup`.
+    :param html: whether notes are known to be HTML, so tags need no evidence; see `features.markup`.
     """
 
     language: str = "en"

@@ -9,8 +9,8 @@
 
 All submodels read the same tables. A column is computed when it is first read, for a batch of notes at once.
 
-A table is of a note's plain view (`features.plain_view`): its text, spans and tokens, and the candidates of submodels,
-are those of the view; `FeatureTable.view` maps spans back to the original note.
+A table describes a note's plain view (`features.plain_view`): its text, spans and tokens, and the candidates of
+submodels, are those of the view; `FeatureTable.view` maps spans back to the original note.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ from phistack.features.tokens import BytePairs, Tokeniser, TokenOffsets, learned
 from phistack.features.writing import write_json
 
 PUBLIC_CLUSTERS = "public_clusters.json"
-"""The file of installed clusters: words of the language by cluster, and none of the notes."""
+"""The file of installed clusters: words of the language by cluster, none from the notes."""
 
 _TAGGER = "{}_tagger.json"
-"""The file of a tagger of our own, by its column."""
+"""The file of our own tagger of a column."""
 
 _NOTES_AT_ONCE = 64
 
@@ -97,7 +97,7 @@ class LazyColumns:
         return self._columns[name]
 
     def renumber(self, name: str, numbers: Integers32) -> None:
-        """Give the values of a column that was read other ids; :param numbers: old id -> new id."""
+        """Change the ids of a column already read; :param numbers: old id -> new id."""
         self._columns[name] = numbers[self._columns[name]]
 
 
@@ -136,7 +136,7 @@ class FeatureTable:
     def neighbours(self, offset: int) -> Integers32:
         """The index of the token `offset` words on, of shape `(n_tokens,)`; -1 beyond the ends of the note.
 
-        Where tokens are pieces of words, that of the word's nearest piece; the offset must not be 0.
+        Where tokens are pieces of words, the index of that word's nearest piece; the offset must not be 0.
         """
         words = self._own(self.batch.layout.word)
         words = words - words[:1]
@@ -171,8 +171,7 @@ class FeatureSpace:
 
     Learned by `fit`: `tokeniser_`, `split_lines_`, `abbreviations_`, `vocabularies_` (column -> Vocabulary),
     `gazetteers_`, `representations_` (of words and characters; vectors are not saved), `annotators_` (column -> tagger;
-    those of our own are saved), and in training `discretion_`, which says what all that learn may keep; `None` for
-    everything.
+    our own are saved), and in training `discretion_`, which says what may be kept; `None` for everything.
     """
 
     discretion_: Discretion | None = None
@@ -197,7 +196,7 @@ class FeatureSpace:
     def fit(self, documents: Iterable[Document], discretion: Discretion | None = None) -> list[FeatureTable]:
         """Learn byte pairs, line handling and the values of all columns; returns the documents' tables.
 
-        :param discretion: what may be kept of the documents; `None` for everything. What may not is unseen.
+        :param discretion: what may be kept of the documents; `None` for everything. The rest counts as unseen.
         :raises SettingsError: if an annotator does not support the language of the notes.
         """
         self.annotators_ = annotators_of(self.settings.taggers)
@@ -228,10 +227,10 @@ class FeatureSpace:
         return self.discretion_ is None or self.discretion_.keeps(word)
 
     def _withhold(self, tables: Sequence[FeatureTable], discretion: Discretion) -> None:
-        """Give what may not be kept the id of unseen values, in every column.
+        """In every column, give values that may not be kept the id of unseen values.
 
-        A token of a hidden word is no evidence for what spells it: an affix counts only if other words have it. Values
-        are sorted, as their order would show the text of the first notes.
+        A token of a hidden word does not count for values that spell it: an affix counts only if other words have it.
+        Values are sorted because their order would show the text of the first notes.
         """
         batches = list({id(table.batch): table.batch for table in tables}.values())
         patients = patients_of(tables)
@@ -250,11 +249,11 @@ class FeatureSpace:
             numbers[kept] = np.arange(1, len(kept) + 1)
             for batch in batches:
                 batch.renumber(name, numbers)
-        # It has the ids of before.
+        # The old cache has the old ids.
         self._known = Known()
 
     def _read_representations(self, notes: Sequence[Document]) -> Representations:
-        """Those of the words of some notes, and of their pieces if tokens are pieces."""
+        """The representations of the words of some notes, and of their pieces if tokens are pieces."""
         if not (self.settings.vectors or self.settings.clusters or self.settings.language_models):
             return Representations()
         tokenisers = (self.tokeniser_, Tokeniser()) if self.tokeniser_.keeps_words else (self.tokeniser_,)

@@ -1,12 +1,12 @@
-"""Parts of speech and general named entities: by NLTK, a CoreNLP server, a pipeline of spaCy, a tagger of our own.
+"""Parts of speech and general named entities: from NLTK, a CoreNLP server, a spaCy pipeline or our own tagger.
 
     annotator_of("pos", "nltk")                     NLTK's English tagger; its data is read when first used
     annotator_of("ner", "http://localhost:9000")    a CoreNLP server's named entities
     annotator_of("pos", "pos-nl.json")              a file of `phistack tagger`
     installed_tagger("nl", "pos")                   "spacy:nl_core_news_sm", if that is installed
 
-Missing data or a missing server is an error that names the command which fetches or starts it, and never an empty
-column: a model must get the features it was trained with.
+Missing data or a missing server raises an error with the command that fetches or starts it. The column is never left
+empty: a model must get the features it was trained with.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _CODES = {"nb": "no", "nn": "no", "xx": ""}
 """spaCy's language codes -> ours, where they differ."""
 _NLTK, _SPACY = "nltk", "spacy"
 INSTALLED = "installed"
-"""The setting for the installed tagger of the language: a pipeline of spaCy, or else NLTK."""
+"""The setting for the language's installed tagger: a spaCy pipeline, or else NLTK."""
 
 _PIPELINES = {
     "de": "de_core_news_sm", "en": "en_core_web_sm", "es": "es_core_news_sm", "fr": "fr_core_news_sm",
     "nl": "nl_core_news_sm", "sv": "sv_core_news_sm",
 }  # fmt: skip
-"""Language -> the package of its usual pipeline of spaCy."""
+"""Language -> the package of its usual spaCy pipeline."""
 _PIPELINE = re.compile(r"[a-z]{2,3}_[a-z0-9]+_[a-z0-9_]+")
 
 
@@ -70,7 +70,7 @@ class Annotator:
 
         :param words: the tokens' text, `n_tokens` of them.
         :param sentences: index of the first token of each sentence, then `n_tokens`: shape `(n_sentences + 1,)`.
-        :raises MissingResourceError: if the data or the server that the annotator needs is not there.
+        :raises MissingResourceError: if data or a server that the annotator needs is missing.
         """
         cut = [list(words[a:b]) for a, b in pairwise(sentences.tolist()) if a < b]
         return list(chain.from_iterable(self.tag(cut))) if cut else []
@@ -78,7 +78,7 @@ class Annotator:
 
 @contextmanager
 def _data_there(what: str, data: str, column: str) -> Iterator[None]:
-    """Name the command that fetches data of NLTK which is missing in the block."""
+    """If the block finds NLTK's data missing, name the command that fetches it."""
     try:
         yield
     except (LookupError, OSError):
@@ -125,7 +125,7 @@ def _nltk_entities(sentences: _Sentences) -> _Sentences:
 def _core_nlp_tags(url: str, column: str, sentences: _Sentences) -> _Sentences:
     """Tags of a CoreNLP server (Manning 2014), by NLTK's client.
 
-    The notes' text is sent to the server, which must be one that may see it.
+    The notes' text is sent to the server, which must be allowed to see it.
     """
     try:
         from nltk.parse.corenlp import CoreNLPParser
@@ -160,7 +160,7 @@ def _fit(url: str, words: list[str], tagged: list[tuple[str, str]]) -> list[str]
 
 
 def is_path(pipeline: str) -> bool:
-    """Whether a pipeline of spaCy is named by its folder, which need not exist now."""
+    """Whether a spaCy pipeline is named by its folder, which need not exist now."""
     return bool(pipeline) and (Path(pipeline).is_dir() or len(Path(pipeline).parts) > 1)
 
 
@@ -176,7 +176,7 @@ def _spacy_language(pipeline: str) -> str:
 
 
 def _spacy_tags(pipeline: str, column: str, sentences: _Sentences) -> _Sentences:
-    """Tags of a locally installed pipeline of spaCy (Honnibal et al. 2020).
+    """Tags of a locally installed spaCy pipeline (Honnibal et al. 2020).
 
     :param pipeline: its name as a package, for example `nl_core_news_sm`, or the path of its folder.
     """
@@ -206,7 +206,7 @@ def _spacy_tags(pipeline: str, column: str, sentences: _Sentences) -> _Sentences
 
 @cache
 def load_pipeline(pipeline: str) -> Any:
-    """A pipeline of spaCy, loaded once for both columns."""
+    """A spaCy pipeline, loaded once for both columns."""
     import spacy
 
     return spacy.load(pipeline)
@@ -222,7 +222,7 @@ def annotator_of(column: str, given: str) -> Annotator:
     if given == _NLTK:
         return Annotator("en", _nltk_tags if column == "pos" else _nltk_entities)
     program, _, pipeline = given.partition(":")
-    # An engine may be a stranger's, and spaCy would import any package that it names.
+    # An engine may come from a stranger, and spaCy would import any package that it names.
     if program == _SPACY and (_PIPELINE.fullmatch(pipeline) or is_path(pipeline)):
         return Annotator(_spacy_language(pipeline), partial(_spacy_tags, pipeline, column))
     if given.startswith(("http://", "https://")):

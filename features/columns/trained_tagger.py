@@ -24,7 +24,7 @@ from phistack.features.columns.word_columns import short_shape
 from phistack.features.files import file_named, read_regular
 
 SUFFIX = ".json"
-"""Of the files, by which settings tell them from other taggers."""
+"""The ending by which settings recognise files of our taggers."""
 
 _NEAR = (-2, -1, 1, 2)
 
@@ -66,7 +66,7 @@ class TrainedTagger:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The tagger in a file; :raises SettingsError: if it cannot be read or is none."""
+        """The tagger in a file; :raises SettingsError: if it cannot be read or is not one."""
         with file_named("the tagger", path):
             return msgspec.json.decode(read_regular(path), type=cls)
 

@@ -33,7 +33,7 @@ class _Numbers(dict[str, int]):
 
 
 class Distinct:
-    """Distinct strings in order of arrival; in memory only, the owner of a `full` table makes a new one."""
+    """Distinct strings in order of arrival, in memory only; the owner replaces a `full` table."""
 
     def __init__(self) -> None:
         self._numbers = _Numbers()

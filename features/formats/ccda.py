@@ -4,9 +4,8 @@
       <recordTarget><patientRole><id root="2.16.840.1.113883.19" extension="M-4711"/>...</patientRole></recordTarget>
       <component><structuredBody><component><section><text>Seen by <content>Ann</content> Ames</text>...
 
-The text of each section is a note, and `ccda.toml` has the rules for all other values. A root that is replaced becomes
-a UUID that ends with the code. Comments and processing instructions are left out, entities never expanded
-(`formats.xml`).
+The text of each section is a note, and `ccda.toml` has the rules for all other values. A replaced root becomes a UUID
+that ends with the code. Comments and processing instructions are left out, entities never expanded (`formats.xml`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from phistack.features.registry import packaged_table
 
 _HL7, _XSI = "{urn:hl7-org:v3}", "{http://www.w3.org/2001/XMLSchema-instance}"
 _CODE, _NUMBER = re.compile(r"[\w.:+/%{}\[\]*'-]{1,60}"), re.compile(r"[+-]?\d{1,7}(\.\d*)?")
-"""What is kept looks like this: no date, no words."""
+"""A value is kept only if it looks like this: no date, no words."""
 _ROOT = re.compile(r"[0-9.]+|[0-9a-fA-F-]{36}")
 _CODED_ROOT, _CODED = re.compile("00000000-0000-0000-([0-9a-f]{4})-([0-9a-f]{12})"), re.compile(r"\A(\w{4})(\w{12})\Z")
 
@@ -101,7 +100,7 @@ def _empty(element: etree._Element) -> None:
 
 
 def _root(raw: str) -> tuple[str, Callable[[str], str]]:
-    """A text, and how another one is spelled: a code, in place of a root, as a UUID."""
+    """A text, and how to spell another in its place: a code for a root becomes a UUID."""
     coded = _CODED_ROOT.fullmatch(raw)
     if not coded and not _ROOT.fullmatch(raw):
         return raw, str

@@ -1,4 +1,4 @@
-"""CoNLL columns: one token a line, its tag last, a blank line after each sentence, `-DOCSTART-` before each note.
+"""CoNLL columns: one token per line, its tag last, a blank line after each sentence, `-DOCSTART-` before each note.
 
     -DOCSTART-
     # id = "110-01"
@@ -8,8 +8,8 @@
     Seen<TAB>0<TAB>4<TAB>O
     Ames<TAB>12<TAB>16<TAB>B-DOCTOR
 
-phistack writes the comment lines and the offset columns, so that a note comes back code point for code point. Files of
-others have neither: their text is the words joined by blanks and the sentences joined by newlines. Tags may be BIO,
+phistack writes the comment lines and the offset columns, so a note comes back code point for code point. Other
+files have neither: their text is the words joined by blanks and the sentences joined by newlines. Tags may be BIO,
 IOB1, IOB2, BIOES or BILOU; an inside tag that continues nothing begins a span.
 """
 
@@ -51,7 +51,7 @@ class _Lines:
 def read(file: NoteFile) -> Notes:
     """The notes of a file, in order; one without an id is named after the file.
 
-    :raises CorpusError: for a line without a tag; offsets that do not fit the text are given in the note's place.
+    :raises CorpusError: for a line without a tag; for wrong offsets, the error is yielded in the note's place.
     """
     notes = _split(file)
     first, second = next(notes, None), next(notes, None)
@@ -88,7 +88,7 @@ def _split(file: NoteFile) -> Iterator[_Lines]:
 
 
 def _add_line(place: str, number: int, line: str, columns: list[str], note: _Lines) -> None:
-    """Put one line, which is not blank, where it belongs."""
+    """Add a non-blank line to its part of the note."""
     header = None if any(note.sentences) else _HEADER.fullmatch(line)
     if header:
         try:
@@ -96,7 +96,7 @@ def _add_line(place: str, number: int, line: str, columns: list[str], note: _Lin
         except ValueError:
             raise CorpusError(f"{place}: the value of the comment is not a JSON string") from None
         if header[1] == "id" and not is_id(value):
-            # In a damaged file it may be a text, which no message may show.
+            # In a damaged file it may be note text, which no message may show.
             raise CorpusError(f"{place}: a document id must be one line of 1 to 200 characters")
         note.headers[header[1]] = value
     elif len(columns) > 1 and columns[0] and is_tag(columns[-1].strip()):

@@ -4,8 +4,8 @@
     write_corpus(corpus, Path("out"), format="brat")      complete or not at all
     for document in Reader().notes(path): ...             one at a time, as often as needed
 
-If a command is given `-`, `input_path` makes it what the readers know as standard input, and the writers write to
-standard output, after all is done, as what was piped cannot be taken back.
+If a command is given `-`, `input_path` turns it into the readers' path for standard input, and writers write to
+standard output once all is done, as piped output cannot be taken back.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Reader:
 
 
 USUAL_READER = Reader()
-"""Whatever the corpus is, it is recognised."""
+"""A reader that recognises any corpus."""
 
 
 def read_corpus(
@@ -101,9 +101,10 @@ def read_corpus(
 ) -> Corpus:
     """Read annotated notes from a file or folder of any known format.
 
-    :param label_set: the labels to expect; otherwise those of the format, or the first shipped set that has most labels
-        of the corpus and most of its spans, but for sets of general labels, or else the corpus' own labels.
-    :param accept_unknown_labels: widen the label set by labels that it lacks, rather than refuse them.
+    :param label_set: the labels to expect; otherwise those of the format, or the shipped set that lacks the fewest of
+        the corpus' labels, if it has most labels and most spans, or else the corpus' own labels. Sets of general labels
+        are not tried.
+    :param accept_unknown_labels: add labels that the label set lacks, rather than refuse them.
     :param language: of the notes, if the labels are the corpus' own; otherwise recognised from their text.
     :param format: the name of the format; otherwise it is recognised.
     :param columns: the names of the columns, of formats that have columns.
@@ -119,8 +120,8 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
     """Write annotated notes, complete or not at all.
 
     The XML, brat, inception and text formats write a folder with the files of each note, which come back in the order
-    of their names; the others write one file, packed if its name ends as `.jsonl.gz`, and keep a patient that is not in
-    the id.
+    of their names; the others write one file, gzipped if its name ends like `.jsonl.gz`, and keep the patient even if
+    the id does not show it.
 
     :param path: the folder or file to make, which is never overwritten; `-` for standard output.
     :raises CorpusError: if the format cannot express the notes.
@@ -135,7 +136,7 @@ def write_corpus(corpus: Corpus, path: Path, *, format: str) -> None:
 
 
 def write_documents(documents: Iterable[Document], labels: LabelSet, path: Path, *, format: str) -> None:
-    """Write notes as they come, as `write_corpus` does; what is wrong with one leaves nothing behind."""
+    """Write notes as they come, as `write_corpus` does; if one cannot be written, nothing is left behind."""
     known = format_to_write(format)
     pieces = known.render(_checked(documents), labels)
     if path == STANDARD:
@@ -184,13 +185,13 @@ def _print(pieces: Pieces, format: str) -> None:
         made.seek(0)
         while rest := memoryview(made.read(_BLOCK)):
             while rest:
-                # Where Python runs unbuffered, a pipe takes as much as it holds and no more.
+                # If Python runs unbuffered, a pipe takes only as much as it holds.
                 rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()
 
 
 def input_path(path: Path) -> Path:
-    """The path that the readers of notes take for what a command is given."""
+    """The readers' path for a path that a command was given."""
     return STANDARD_INPUT if path == STANDARD else path
 
 
@@ -206,13 +207,13 @@ def label_set_of(
     """The label set of notes, and remarks on it: one that phistack ships, or the notes' own labels.
 
     Most corpora have labels of their own, and are taken as they are. If most labels and most spans are those of a known
-    set, the others are probably typos, and are refused unless the user accepts them. A set for another language than
-    English is not recognised by its labels alone if the notes are in another language.
+    set, the others are probably typos, and are refused unless the user accepts them. A set for a language other than
+    English is not recognised by labels alone if the notes are in another language.
 
     :param categories: label -> category, if the files have categories.
     :param given: the labels that the user expects: a set, the name of one that is shipped, or the path of a TOML file.
     :param usual: the name of the set that the format usually has, if it has one.
-    :param accept: widen a known set by labels that it lacks.
+    :param accept: add labels that a known set lacks.
     :param language: of the notes, where the labels are their own; otherwise recognised from their text.
     :raises LabelError: for some labels that a known set lacks, or a set that does not exist.
     """

@@ -1,11 +1,11 @@
-"""CSV with a header, also gzipped: one note a record.
+"""CSV with a header, also gzipped: one note per record.
 
     id,group,text,spans
     110-01,110,Dr. Ames,"[{""start"": 4, ""end"": 8, ""label"": ""DOCTOR""}]"
 
 The grammar is that of RFC 4180, with a comma, semicolon, tab or bar between fields; the header shows which. The spans
 are a JSON list; their column may be left out, and so may `group`, the patient. A record with a misplaced quote or the
-wrong number of fields is not guessed at, as text could be taken for another column and pass untouched.
+wrong number of fields is refused: a guess could take text for another column, and it would pass untouched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from phistack.features.formats.records import SPANS, encode_all, encode_text, re
 from phistack.features.labels import LabelSet
 
 _DELIMITERS = (",", ";", "\t", "|")
-# Quotes are stepped over one by one and all else in stretches, as a step takes some hundred bytes of memory.
+# Quotes are matched one by one and all else in stretches, as a step takes some hundred bytes of memory.
 _FIELD = {d: re.compile(rf'"([^"]*(?:""[^"]*)*)"|([^"{re.escape(d)}\r\n]*)') for d in _DELIMITERS}
 _LINE_ENDS = ("", "\n", "\r\n", "\r")
 
@@ -62,13 +62,13 @@ class CsvTable(LineTable):
         yield from (self.record(f"line {line}", record) for line, record in records)
 
     def _records(self) -> Iterator[tuple[int, bytes | None]]:
-        """The number of its first line, and a record with its line end; it ends where quotes are closed."""
+        """Each record with its line end, and the number of its first line; a line end in quotes does not end it."""
         pending: list[bytes] = []
         begin, length, quotes = 1, 0, 0
         for number, line in enumerate(self.file.lines(), 1):
             length += self.file.how.longest + 1 if line is None else len(line)
             quotes += (line or b"").count(b'"')
-            # The rest of a record that is too long is passed over, and never taken for a record of its own.
+            # The rest of a record that is too long is skipped, never taken for a record of its own.
             pending = [*pending, line or b""] if length <= self.file.how.longest else []
             if quotes % 2 == 0:
                 yield begin, b"".join(pending) if pending else None

@@ -8,9 +8,9 @@
     database = "sqlite:///clean.sqlite"                 default: the same database
     table = "note_clean"                                must not be there
 
-The output of a run is such a file too, of the new table. A run writes rows into a table beside it and renames that when
-all is checked; it changes no other. Columns that are replaced become text, all others keep their type. What a database
-says of an error may quote a row, so no message has it. Needs SQLAlchemy: `pip install '.[database]'`.
+The output of a run is such a file too, for the new table. A run writes rows into a staging table and renames it when
+all is checked; it changes no other. Replaced columns become text, all others keep their type. A database's error
+message may quote a row, so none is shown. Needs SQLAlchemy: `pip install '.[database]'`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Opened:
             ) from None
 
     def of(self, *columns: Any, staged: bool = False) -> Any:
-        """The table, or the one that is written before it."""
+        """The table, or the staging table that is written first."""
         name = self.short + _STAGED * staged
         return self.sql.Table(name, self.sql.MetaData(), *columns, schema=self.schema)
 
@@ -149,11 +149,11 @@ class DatabaseTable(Table):
         return _packed([{**{n: r.raw[n] for n in names}, **new} for r, new in rows]) if rows else b""
 
     def assemble(self, chunks: Iterable[bytes], target: Path) -> None:
-        """Write all rows into a table beside that of the output, and the description of the output to the target."""
+        """Write all rows into a staging table, and the description of the output to the target."""
         out = self._output()
         sql = out.sql
         table = out.of(*(sql.Column(n, self._type(n)) for n in self._types if not self.is_removed(n)), staged=True)
-        # Without types, as the database knows best what a date is that is written as text.
+        # Without types, as the database knows best how to read a date that is written as text.
         plain = sql.table(table.name, *(sql.column(column.name) for column in table.columns), schema=table.schema)
         with out.asked() as connection:
             table.drop(connection, checkfirst=True)
@@ -165,7 +165,7 @@ class DatabaseTable(Table):
         target.write_text(tomli_w.dumps(described), encoding="utf-8")
 
     def _type(self, name: str) -> Any:
-        """The type of a column in the output; text for what is replaced, and for what other databases lack."""
+        """The type of a column in the output; text if it is replaced, or of a type that other databases lack."""
         sql = self._in.sql
         if self._is_replaced(name):
             return sql.Text()
@@ -175,14 +175,14 @@ class DatabaseTable(Table):
             return sql.Text()
 
     def refuse_taken(self) -> None:
-        """Refuse to begin if the table of the output is there; :raises SettingsError, StorageError: naming it."""
+        """Refuse to begin if the output table exists; :raises SettingsError, StorageError: naming it."""
         out = self._output()
         with out.asked() as connection:
             if out.has(connection):
                 raise SettingsError(f"the table {out.name} is already there; drop it or name another under [output]")
 
     def publish(self, *, replace: bool) -> None:
-        """Give the table that was written its name, unless it has it; :raises SettingsError, StorageError: if it fails.
+        """Rename the written table, if not yet done; :raises SettingsError, StorageError: if it fails.
 
         :param replace: whether the table of that name is dropped, as an earlier result of the same run.
         """
@@ -209,7 +209,7 @@ def _packed(values: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """A whole number as one, and bytes as such, whatever the driver makes of them."""
+    """A whole number as `int`, and bytes as `bytes`, whatever type the driver returns."""
     if isinstance(value, Decimal) and value == value.to_integral_value():
         return int(value)
     return bytes(value) if isinstance(value, memoryview | bytearray) else value
@@ -226,4 +226,4 @@ DATABASE = Format(
     "database", "a TOML file that names a table of a database", (".toml",),
     partial(read_table, DatabaseTable), single_file=True, is_utf8=True, table=DatabaseTable,
 )  # fmt: skip
-"""Not recognised in folders, where other files end so."""
+"""Not recognised in folders, where other files have this ending."""

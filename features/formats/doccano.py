@@ -1,10 +1,10 @@
-"""JSON lines of doccano, from a project of sequence labelling: one note a line.
+"""JSON lines of doccano, from a project of sequence labelling: one note per line.
 
     {"id": "110-01", "group": "110", "text": "Dr. Ames", "label": [[4, 8, "DOCTOR"]]}
     {"id": 7, "text": "Dr. Ames", "entities": [{"id": 3, "label": "DOCTOR", "start_offset": 4, "end_offset": 8}]}
 
 A project with relations exports the second form. Offsets are code points, unless the project counts grapheme clusters
-as one character. doccano keeps what else is in a line, such as `id` and `group`, and exports it again.
+as one character. doccano keeps other members of a line, such as `id` and `group`, and exports them again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class DoccanoTable(JsonTable):
     """JSON lines of doccano, read as if they were ours."""
 
     def parsed(self, text: str) -> Parsed:
-        """The object of a line, with its spans in the column of spans, without the others and empty lists."""
+        """The object of a line, its spans in the column of spans; other span columns and empty lists are dropped."""
         values, texts, raw = super().parsed(text)
         if values is None:
             return values, texts, raw

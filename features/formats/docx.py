@@ -45,7 +45,7 @@ _ROOTS["theme"] = "{http://schemas.openxmlformats.org/drawingml/2006/main}theme"
 """The parts that are copied, those with text first, and their root elements."""
 
 _NOT_READ = frozenset("del moveFrom drawing pict object".split())
-"""What may hold text that is not shown, or that of a box."""
+"""These may hold text that is not shown, or text of a box."""
 _UNWRAPPED = frozenset("ins moveTo sdt sdtContent hyperlink smartTag fldSimple customXml dir bdo".split())
 _KEPT = frozenset("""
     document body p r t tab ptab br cr noBreakHyphen softHyphen sym tbl tr tc hdr ftr footnotes footnote endnotes
@@ -78,7 +78,7 @@ _STYLE_WORDS = frozenset("""
     map medium message normal note no number of page paragraph placeholder plain quote reference revision salutation
     shading signature simple spacing strong subject subtitle subtle table text title toc web
 """.split())  # fmt: skip
-"""Of which the names of Word's own styles are made; others may name somebody."""
+"""The words in the names of Word's own styles; other names may name somebody."""
 _IN_NUMBERING = re.compile(r"(?<!%)\d{2,}|[^\W\d_]{2,}")
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 
@@ -92,11 +92,11 @@ def read(file: NoteFile) -> Notes:
 
 
 def rewritten(file: NoteFile, text: str, edits: Sequence[Edit]) -> bytes:
-    """The document with other text in its runs, and nothing beside it that a reader does not see.
+    """The document with other text in its runs, and without anything that a reader does not see.
 
-    :param text: that it must have now.
+    :param text: the text that it must have now.
     :param edits: start, end and new text, in order; the new text gets the form of the first character that it replaces.
-    :raises CorpusError: if it is no longer the same document, or an edit goes over cells or the like.
+    :raises CorpusError: if it is no longer the same document, or an edit crosses cells or the like.
     """
     parts = _copied(file.content(), file, _ROOTS)
     pieces = _pieces(parts)
@@ -115,7 +115,7 @@ def rewritten(file: NoteFile, text: str, edits: Sequence[Edit]) -> bytes:
 
 
 def _unpacked(content: bytes, file: NoteFile) -> dict[str, bytes]:
-    """The parts of a document by name; :raises CorpusError: for what is not one, and what is too large."""
+    """The parts of a document by name; :raises CorpusError: if it is not a document or too large."""
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         raise CorpusError(f"{file.name} is encrypted, or of an old Word; save it as .docx without a password")
     try:
@@ -137,7 +137,7 @@ def _root(members: dict[str, bytes], tag: str, part: str, file: NoteFile) -> etr
 
 
 def _related(members: dict[str, bytes], part: str, file: NoteFile) -> dict[str, tuple[str, str]]:
-    """The kind and the name of the parts that a part names, by the id of the relationship."""
+    """Id of a relationship -> kind and name of the part that it names."""
     folder, base = posixpath.split(part)
     links = _root(members, f"{{{_PACKAGE}/relationships}}Relationships", f"{folder}/_rels/{base}.rels".strip("/"), file)
     return {
@@ -151,7 +151,7 @@ def _related(members: dict[str, bytes], part: str, file: NoteFile) -> dict[str, 
 
 
 def _copied(content: bytes, file: NoteFile, kinds: Iterable[str] = _TEXTS) -> dict[str, etree._Element]:
-    """Parts of these kinds as far as they are copied, under new names, which links to headers have too."""
+    """The copied parts of these kinds under new names; links to headers use the new names too."""
     members = _unpacked(content, file)
     main = next((name for kind, name in _related(members, "", file).values() if kind == "officeDocument"), "")
     links, renamed = _related(members, main, file), dict[str, str]()
@@ -228,13 +228,13 @@ def _copy_children(element: etree._Element, target: etree._Element, file: NoteFi
 
 
 def _has_text(element: etree._Element) -> bool:
-    """Whether it has text that is not in a text box within it."""
+    """Whether it has text outside the text boxes within it."""
     boxes = "count({}ancestor::w:txbxContent)".format
     return bool(element.xpath(f".//w:t[{boxes('')} = {boxes('$outer/')}]", namespaces={"w": _MAIN}, outer=[element]))
 
 
 def _boxes(element: etree._Element) -> Iterator[etree._Element]:
-    """The text boxes in a paragraph, of each the newer of its forms; those in boxes belong to the paragraphs there."""
+    """The text boxes in a paragraph, each in the newer of its forms; boxes in boxes belong to the paragraphs there."""
     for child in element:
         if child.tag == f"{_W}txbxContent":
             yield child
@@ -310,7 +310,7 @@ def _edit(pieces: Sequence[Piece], edits: Sequence[Edit]) -> None:
 
 
 def _change(element: etree._Element, text: str) -> None:
-    """Give an element another text; one that has a text of its kind only is removed."""
+    """Give an element another text; an element that can hold no other text, such as a tab, is removed."""
     if element.tag == f"{_W}t":
         element.text = text
         element.set(_SPACE, "preserve")
@@ -318,7 +318,7 @@ def _change(element: etree._Element, text: str) -> None:
         following = element.getnext()
         if following is None or following.tag != element.tag:
             raise ValueError("an identifier goes over the end of a cell, a table or a part")
-        # The end of a paragraph is gone: what follows is in it, so that its element is the one that goes on.
+        # The end of the paragraph is gone: its content moves into the next paragraph, whose element stays.
         for child in reversed([child for child in element if child.tag != f"{_W}pPr"]):
             following.insert(1 if following.find(f"{_W}pPr") is not None else 0, child)
         _remove(element)

@@ -1,15 +1,15 @@
-"""FHIR as NDJSON, the form of a bulk export: one resource a line, of release R4 or R4B.
+"""FHIR as NDJSON, the form of a bulk export: one resource per line, of release R4 or R4B.
 
     {"resourceType": "DocumentReference", "id": "n1", "status": "current", "subject": {"reference": "Patient/123"},
      "content": [{"attachment": {"contentType": "text/plain", "data": "U2VlbiBieSBEci4gQW1lcy4="}}]}
 
 The rules of `fhir.toml` name elements by their path (`Patient.birthDate`), by the type that holds them
 (`HumanName.family`, `HumanName.*`), or by the type of their value (`Date`). `fhir.resources` knows these types, and
-refuses a resource that is not as the standard has it. What is no longer of its type becomes a rendered value:
+refuses a resource that breaks the standard. A value that no longer fits its type becomes a rendered value:
 
     "_birthDate": {"extension": [{"url": ".../StructureDefinition/rendered-value", "valueString": "[DATE]"}]}
 
-Of a point in time only the day is replaced. Numbers keep their digits, as the standard asks for
+In a point in time only the day is replaced. Numbers keep their digits, as the standard requires
 (https://hl7.org/fhir/R4B/). A reference `Patient/123` gets the code of the id 123.
 """
 
@@ -105,7 +105,7 @@ class FhirTable(FieldTable):
         return tree
 
     def check(self, tree: dict[str, Any], text: str) -> None:
-        """Refuse what the standard does not have, naming no more than the elements that it has."""
+        """Refuse what the standard does not allow; messages name only elements of the standard."""
         model = path = tree["resourceType"]
         kind = _model(model)
         try:

@@ -3,10 +3,10 @@
     Field(("Patient.name.family", "HumanName.family", "HumanName.*", "String"), "Hill", put, drop)
     FieldTable.rules                          {"HumanName.*": "NAME", "String": "redact", "other": "remove", ...}
 
-A record is a tree that its format takes apart and writes again. A field has several names, the most particular first,
-and the first that has a rule decides what becomes of it: a treatment as columns have one (`ensemble.batch.columns`).
-What no name has a rule for is `other`. `fhir.toml`, `hl7.toml` and `ccda.toml` hold the rules; in a run they are the
-columns, and the value of the third field of a record by the rule `HumanName.*` is in the column `HumanName.*[3]`.
+A record is a tree that its format takes apart and writes again. A field has several names, the most specific first, and
+the first that has a rule decides its treatment, as for columns (`ensemble.batch.columns`). A field without a rule for
+any name is `other`. `fhir.toml`, `hl7.toml` and `ccda.toml` hold the rules; in a run they are the columns, and the
+value of the third field of a record by the rule `HumanName.*` is in the column `HumanName.*[3]`.
 
 `[roster]` says which fields are known identifiers of the patient, by the columns that a roster has.
 """
@@ -39,7 +39,7 @@ _YEARS = frozenset(("a", "y", "yr", "yrs", "year", "years"))
 class Field:
     """A value of a record.
 
-    :param names: that a rule may have, the most particular first.
+    :param names: that a rule may have, the most specific first.
     :param text: the value; None for a branch of the tree, and for what is neither text nor number.
     :param put: writes another value into the tree.
     :param drop: takes the value out of the tree.
@@ -106,7 +106,7 @@ class FieldTable(Table):
         return next((name for name in names if name in self.rules), OTHER)
 
     def checked(self, names: tuple[str, ...], value: str, form: re.Pattern[str]) -> tuple[str, ...]:
-        """The names of a value; only `other` if their rule keeps it and it does not look as what is kept should."""
+        """The names of a value; only `other` if their rule keeps it and it does not have the form of kept values."""
         return (OTHER,) if self.rules[self.rule(names)] == KEEP and not form.fullmatch(value) else names
 
     def treated(self, tree: Any) -> dict[str, Field]:
@@ -201,7 +201,7 @@ class FieldTable(Table):
         """A row of a roster for each record with known identifiers of a patient, without repeats in a row."""
         columns, last = _by_name(self.declared["roster"]), dict[str, list[str]]()
         for _, _, content in self._contents():
-            # What cannot be read is held back, with the reason, when the run gets there.
+            # The run will hold back what cannot be read, with the reason.
             with suppress(ValueError, TypeError, LookupError, AttributeError):
                 text = content.decode(self.encoding) if isinstance(content, bytes) else ""
                 tree, row = self.parsed(text), dict[str, list[str]]()
@@ -252,7 +252,7 @@ def _by_name(table: Mapping[str, Sequence[str]]) -> dict[str, str]:
 def record_format(
     name: str, description: str, suffixes: tuple[str, ...], table: type[FieldTable], *, is_utf8: bool = True
 ) -> Format:
-    """A format that is read by every command, and written by none but `deidentify`, which changes what it has read."""
+    """A format that every command reads, but only `deidentify` writes, by changing what it has read."""
 
     def read(file: NoteFile) -> Notes:
         return table(Found(form, file.path, file.path, file.how)).notes()

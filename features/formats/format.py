@@ -1,4 +1,4 @@
-"""What a format is: how notes are read from a file and written, and how the rows of a table are.
+"""What a format is: how notes, or the rows of a table, are read from a file and written.
 
     Format("brat", "...", (".ann", ".txt"), read, render)      a name, what it looks like, a reader and a writer
 
@@ -11,8 +11,8 @@
 
 A format is a value made of functions, not a class to inherit from; each module declares its own. Readers get one file
 at a time and writers one note at a time, so no corpus needs to fit into memory. Whatever cannot be read is a
-`CorpusError` that names the file. Corpora, rosters and batch runs read the same records of a table; what becomes of a
-column is decided by whoever reads them.
+`CorpusError` that names the file. Corpora, rosters and batch runs read the same records of a table; whoever reads them
+decides what becomes of a column.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Reading:
     :param encoding: of formats that need not be UTF-8.
     :param longest: bytes of a line, or of a file that is read whole; what is longer is not a note.
     :param annotated: whether spans are wanted; otherwise nothing of them is read.
-    :param is_run: whether a batch run reads them: ids count from the given folder on, reasons do not name the file,
+    :param is_run: whether a batch run reads them: ids are relative to the given folder, reasons do not name the file,
         and no link is followed out of the folder.
     :ivar warnings: oddities that were mended, and how often.
     :ivar categories: label -> category, in formats that have categories.
@@ -76,7 +76,7 @@ class NoteFile:
 
     @property
     def patient(self) -> str:
-        """Whose note it is by the name of the file, in whatever folder."""
+        """The patient, by the name of the file without its folder."""
         return patient_of(self.id.rpartition("/")[2])
 
     def beside(self, suffix: str) -> NoteFile:
@@ -156,7 +156,7 @@ class Record:
     :param raw: what the table needs to write the row again.
     :param digest: SHA-256 of what was read.
     :param problem: why the row cannot be read, without text; empty if it can.
-    :param edits: what makes the new text of a note, where its layout is to be kept.
+    :param edits: the edits that make the new text of a note, if its layout is to be kept.
     """
 
     place: str
@@ -177,9 +177,9 @@ Parsed = tuple[Mapping[str, Any] | None, Mapping[str, str], Any]
 class Table(ABC):
     """Rows of named columns, read one at a time, and written again with other values in some columns.
 
-    :param wanted: columns of text that the table should have, by which the dialect of CSV is recognised.
+    :param wanted: text columns that the table should have; the dialect of CSV is recognised by them.
     :cvar has_header: whether all records have the same columns.
-    :ivar is_removed: which columns are left out of what is written.
+    :ivar is_removed: which columns are not written.
     """
 
     has_header: ClassVar[bool] = True
@@ -190,11 +190,11 @@ class Table(ABC):
 
     @abstractmethod
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """The names of all columns; records without a header are all read, and counted by `looked` now and then."""
+        """The names of all columns; without a header all records are read; `looked` gets their count now and then."""
 
     @abstractmethod
     def records(self, wanted: Collection[str] | None = None) -> Iterator[Record]:
-        """Each row, in order, with the values of these columns, or of all; what is between rows is not a row.
+        """Each row, in order, with the values of these columns, or of all; blank lines are records without values.
 
         :raises CorpusError: if the file cannot be read.
         """
@@ -217,17 +217,17 @@ class Table(ABC):
             file.writelines(chunks)
 
     def refuse_taken(self) -> None:  # noqa: B027
-        """Refuse to begin if something that is no file is where the output goes; :raises SettingsError: so."""
+        """Refuse to begin if the place of an output that is not a file is taken; :raises SettingsError: if so."""
 
     def publish(self, *, replace: bool) -> None:  # noqa: B027
-        """Put what `assemble` wrote in its place, where that is not a file; a second time changes nothing.
+        """Put what `assemble` wrote in its place, if that is not a file; a second call changes nothing.
 
         :param replace: whether an earlier result of the same run is there.
         """
 
 
 class LineTable(Table):
-    """A table of lines, of which only the columns that are replaced or removed change, byte for byte."""
+    """A table of lines; all but the columns that are replaced or removed stay the same, byte for byte."""
 
     encoding = "UTF-8"
     too_long: ClassVar[str] = "longer than the limit"
@@ -241,7 +241,7 @@ class LineTable(Table):
         """A record with new texts in place of the old; what did not change is spelled as it was."""
 
     def record(self, place: str, content: bytes | None) -> Record:
-        """What was read at a place; nothing if that is too long."""
+        """The record at a place; it has a problem if `content` is None, as it was too long."""
         if content is None:
             return Record(place, problem=self.too_long)
         digest = sha256(content)
@@ -263,26 +263,26 @@ class LineTable(Table):
 
 
 def not_written(documents: Iterable[Document], labels: LabelSet) -> Pieces:
-    """As the `render` of a format that is only read; :raises CorpusError: always."""
+    """The `render` of a format that is only read; :raises CorpusError: always."""
     raise CorpusError("the format is read and not written; name another")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way in which annotated notes are written to disk.
+    """A way to write annotated notes to disk.
 
     :param name: as the user writes it, for example `i2b2`.
     :param description: what the files look like, in a few words.
     :param suffixes: how the names of its files end.
-    :param read: the notes of a file; what is wrong with the whole file is raised.
+    :param read: the notes of a file; errors of the whole file are raised.
     :param render: the files of notes whose labels are in a label set; raises CorpusError for what it cannot express.
     :param single_file: whether all notes are written to one file rather than to a folder with files of each note.
     :param is_utf8: whether the format prescribes UTF-8; others may be read and written in another encoding.
     :param table: reads and writes rows, if the format has columns.
     :param beside: the names of files beside the notes that are not notes.
     :param written: the format in which notes of one that is only read are written.
-    :param rewritten: the file with other text in its layout, from its present text and the edits, where that is asked
-        for in place of `written`.
+    :param rewritten: if asked for in place of `written`: the file with other text in its layout, from its present text
+        and the edits.
     """
 
     name: str
@@ -299,11 +299,11 @@ class Format:
     rewritten: Callable[[NoteFile, str, Sequence[Edit]], bytes] | None = None
 
     def written_name(self, name: str) -> str:
-        """How the file is named that is written of a note's file."""
+        """The name of the output file for a note's file."""
         return os.path.splitext(name)[0] + self.written.suffixes[0] if self.written and self.is_of(name) else name
 
     def is_of(self, path: Path | str) -> bool:
-        """Whether the name of a file ends as those of the format do."""
+        """Whether the name of a file has an ending of the format."""
         return str(path).lower().endswith(self.suffixes)
 
 

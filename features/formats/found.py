@@ -40,10 +40,10 @@ FOREIGN: dict[str, str] = {
     ".rtf": "an RTF document; --from rtf reads these",
     ".hl7": "a file of HL7 messages; name the format with --from hl7",
 }
-"""Endings of files that hold notes and no reader opens, or none unless asked -> what such a file is, and what to do."""
+"""Endings of files of notes that no reader opens, or only on request -> what such a file is, and what to do."""
 
 FILE_NAMES, NOTE_IDS = "the names of files", "the ids of notes"
-"""The columns of what passes as it is."""
+"""The columns of values that pass unchanged."""
 
 _NO_LABELS = LabelSet("none", {})
 _DEEPEST = 500
@@ -54,7 +54,7 @@ class Found:
     """Notes on disk.
 
     :param path: the file or folder that was given.
-    :param base: the folder in it that holds the notes, from which their ids count; or the file.
+    :param base: the folder in it that holds the notes, to which their ids are relative; or the file.
     :param how: to read them; it notes what the last iteration met and mended.
     """
 
@@ -72,7 +72,7 @@ class Found:
         """The path of each file within the given folder, sorted by name within each folder, and what it is.
 
         Links to folders are not followed, as they could lead in a circle, or anywhere. They count as notes that cannot
-        be read, so that what they lead to is not left out silently.
+        be read, so nothing is left out silently.
         """
         if self.is_folder:
             yield from self._files("", "" if self.base == self.path else f"{self.base.relative_to(self.path)}/")
@@ -80,7 +80,7 @@ class Found:
             yield self.path.name, NOTE
 
     def _files(self, folder: str, base: str) -> Iterator[tuple[str, str]]:
-        # In the order of what is written of them.
+        # In the order of their output.
         found = sorted(entries(self.path, folder), key=lambda entry: self.format.written_name(entry[0]))
         stems = {os.path.splitext(name)[0] for name, *_ in found if name.lower().endswith(".txt")}
         for name, is_folder, leads_to_folder in found:
@@ -189,7 +189,7 @@ class NoteTable(Table):
         self.found = found
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """The text, and the name of what passes as it is."""
+        """The names of the text and of the values that pass unchanged."""
         is_single = self.found.format.single_file
         return ["text", *([NOTE_IDS] if is_single else [FILE_NAMES] if self.found.is_folder else [])]
 
@@ -222,7 +222,7 @@ class NoteTable(Table):
             yield name, rewritten(self.found.file(name), record.texts["text"], record.edits)
             return
         if self.found.format.single_file:
-            # Refuses here, note by note, what the format cannot hold.
+            # Here it refuses, note by note, what the format cannot hold.
             list(self._rendered([replace(note, text=text)]))
             yield "", json.dumps([note.id, text, note.group]).encode()
             return
@@ -258,7 +258,7 @@ def joined(files: Pieces) -> bytes:
 
 
 def taken_apart(chunk: bytes) -> Pieces:
-    """The files that `joined` has put together."""
+    """The files that `joined` put together."""
     index, _, contents = chunk.partition(b"\n")
     at = 0
     for name, length in json.loads(index):
@@ -267,7 +267,7 @@ def taken_apart(chunk: bytes) -> Pieces:
 
 
 def write_files(files: Pieces, folder: Path) -> None:
-    """Write files, with folders in their names, into a folder, which is made if it is not there."""
+    """Write files, with folders in their names, into a folder, which is made if missing."""
     folder.mkdir(exist_ok=True)
     for name, content in files:
         file = folder / name

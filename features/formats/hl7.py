@@ -6,8 +6,8 @@ r"""HL7 v2: messages of segments, in files of one or many, with or without the e
     OBX|2|TX|11506-3^Note^LN||on 03/05/2021.
 
 `hl7apy` knows the data type of each field of each version, and `hl7.toml` has the rules. The lines of a report, in
-segments that follow each other, are one note; where a replacement takes in a line end, the last of them get empty. An
-envelope (FHS, BHS, BTS, FTS) is left out. Segments that the standard does not have, such as ZPD, are emptied.
+segments that follow each other, are one note; if a replacement spans a line end, the last of them become empty. An
+envelope (FHS, BHS, BTS, FTS) is left out. Segments that the standard does not define, such as ZPD, are emptied.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _HEAD = re.compile(r"MSH([^\w\s])([^\w\s]{4})")
 _END = re.compile(r"\r\n|\r|\n")
 _SEGMENT = re.compile(rb"[^\r\n]*[\r\n]+|[^\r\n]+")
 _NULL = '""'
-"""What the standard writes in place of a value that was deleted."""
+"""What the standard writes for a deleted value."""
 _NAMES = "FSRET"
 _DAYS = ("DT", "DTM", "TS")
 _ENVELOPE = (b"FHS", b"BHS", b"BTS", b"FTS")
 _CODE, _NUMBER = re.compile(r"[\w.:+/<>=-]{1,20}"), re.compile(r"[<>=]{0,2}[+-]?\d{1,7}(\.\d*)?")
-"""What is kept looks like this; a longer number may be that of somebody, or a date."""
+"""A value is kept only if it looks like this; a longer number may identify somebody, or be a date."""
 _ESCAPE = re.compile(r"\\(?:X((?:[0-9A-Fa-f]{2})+)|([FSTRE])|(\.[A-Za-z]+[+-]?\d*)|[HN])\\")
 _LINE, _REPEATED = "\u2028", "\u2029"
 """What `\\.br\\` and a repetition sign become in a note."""
@@ -97,7 +97,7 @@ class _Message:
 
 
 def _of_hexadecimal(digits: str) -> str:
-    """The text of an escape; a line end in it is one of a note."""
+    """The text of an escape; a line end in it is a line end of the note."""
     try:
         text = bytes.fromhex(digits).decode("utf-8")
     except UnicodeDecodeError:
@@ -127,7 +127,7 @@ class Hl7Table(FieldTable):
             yield f"line {begin}", b"".join(message)
 
     def parsed(self, text: str) -> _Message:
-        """The segments, if the message declares its separators and has them."""
+        """The message; :raises ValueError: if its separators or a segment are malformed."""
         head, end = _HEAD.match(text), _END.search(text)
         if not head or len(set(head[1] + head[2])) < 5:
             raise ValueError("a message that does not begin with MSH and five different separators")
@@ -152,7 +152,7 @@ class Hl7Table(FieldTable):
         return message.value("MSH", 10), message.value("PID", 3) or message.value("PID", 2)
 
     def fields(self, message: _Message) -> Iterator[Field]:
-        """The values of each segment, and each note, which may go on in the segments that follow."""
+        """The values of each segment, and each note, which may continue in the next segments."""
         types = _types(message.value("MSH", 12))
         for (at, _), run in groupby([*message.segments], key=_note_of):
             segments = [*run]
@@ -191,7 +191,7 @@ class Hl7Table(FieldTable):
 
 
 def _note_at(segment: list[Any]) -> int:
-    """Where a segment has a line of a note, if it has that field; 0 for no line."""
+    """The field of a segment that has a line of a note, if present; 0 for no line."""
     if segment[0] == "OBX" and len(segment) > 2:
         return 5 if segment[2][0][0][0] in _TABLE["text"] else 0
     return 3 if segment[0] == "NTE" else 0

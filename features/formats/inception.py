@@ -1,11 +1,11 @@
-"""UIMA CAS XMI, as INCEpTION and WebAnno export and import it: one `.xmi` file a note. Needs dkpro-cassis.
+"""UIMA CAS XMI, as INCEpTION and WebAnno export and import it: one `.xmi` file per note. Needs dkpro-cassis.
 
     <custom:PHI xmi:id="2" sofa="1" begin="12" end="16" kind="NAME_DOCTOR"/>
     <cas:Sofa xmi:id="1" sofaNum="1" sofaID="_InitialView" mimeType="text/plain" sofaString="Seen by Dr. Ames."/>
 
-Written is the layer `webanno.custom.PHI` with the feature `kind`, which German hospitals share (GeMTeX, GraSCCo). Read
-are also named entities of DKPro Core and the layers of Averbis Health Discovery, the latter with GeMTeX's labels. The
-type system is not needed. Offsets in the file count UTF-16 units, as Java does; cassis turns them into code points.
+The layer `webanno.custom.PHI` with the feature `kind`, common in German hospitals (GeMTeX, GraSCCo), is written and
+read. Named entities of DKPro Core and layers of Averbis Health Discovery (with GeMTeX's labels) are only read. The type
+system is not needed. Offsets in the file count UTF-16 units, as Java does; cassis turns them into code points.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _content(root: etree._Element, layers: set[str]) -> tuple[str, list[tuple[in
 
 
 def _reduced(root: etree._Element, layers: set[str]) -> bytes:
-    """The CAS without what is of other types, which may refer to each other, and without other features."""
+    """The CAS without elements of other types, which may refer to each other, and without other features."""
     ids = set()
     for element in [*root]:
         name = _type_of(element)
@@ -122,7 +122,7 @@ def _reduced(root: etree._Element, layers: set[str]) -> bytes:
 
 
 def _label(layer: str, annotation: Any) -> str:
-    """The label of an annotation; one that no one has given a label has the name of its layer."""
+    """The label of an annotation; without one, the name of its layer."""
     feature, begin = _LAYERS[layer]
     value = annotation[feature] or ""
     if not begin:
@@ -131,7 +131,7 @@ def _label(layer: str, annotation: Any) -> str:
 
 
 def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
-    """One file a note, named after its id.
+    """One file per note, named after its id.
 
     :raises MissingResourceError: if dkpro-cassis is not installed.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot.

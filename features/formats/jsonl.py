@@ -1,9 +1,9 @@
-"""JSON lines, also gzipped: one note a line.
+"""JSON lines, also gzipped: one note per line.
 
     {"id": "110-01", "group": "110", "text": "Dr. Ames", "spans": [{"start": 4, "end": 8, "label": "DOCTOR"}]}
 
 `group`, the patient, may be left out, and so may `spans`. This format holds every document that phistack can hold. A
-line that is written again keeps spelling, order and blanks of everything else; what is removed goes with its comma.
+line that is written again keeps spelling, order and blanks of everything else; a removed member goes with its comma.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class JsonTable(LineTable):
     has_header = False
 
     def names(self, looked: Callable[[int], None] = lambda n: None) -> list[str]:
-        """Every name of all objects, as they are first met; lines that cannot be read have none."""
+        """Every name in all objects, in the order found; lines that cannot be read have none."""
         found: dict[str, None] = {}
         number = 0
         for number, line in enumerate(self.file.lines(), 1):
@@ -116,9 +116,9 @@ def _expect(line: str, at: int, mark: str) -> int:
 
 
 def json_of(document: Document, record: Mapping[str, Any]) -> bytes:
-    """What JSON has of a note.
+    """A note's line of JSON.
 
-    :raises CorpusError: if the text holds a high surrogate before a low one, which JSON takes for one character.
+    :raises CorpusError: if the text holds a high surrogate before a low one, which JSON reads as one character.
     """
     pair = _SURROGATE_PAIR.search(document.text)
     if pair:
@@ -131,7 +131,7 @@ def json_of(document: Document, record: Mapping[str, Any]) -> bytes:
 def render(record: Callable[[Document], Mapping[str, Any]], documents: Iterable[Document], labels: LabelSet) -> Pieces:
     """A line for each note.
 
-    :param record: what a line has of a note.
+    :param record: from a note to the object of its line.
     :raises CorpusError: as `json_of` does.
     """
     for document in documents:

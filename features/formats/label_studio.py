@@ -4,13 +4,13 @@ r"""JSON of Label Studio: a list of tasks, each a note with the annotations of p
       "annotations": [{"result": [{"from_name": "label", "to_name": "text", "type": "labels",
         "value": {"start": 4, "end": 8, "text": "Ames", "labels": ["DOCTOR"]}}]}]}]
 
-Spans that an engine suggests are written as `predictions`, with a `score` each, so that Label Studio shows them as
-pre-annotations of a task that no one has done. Of several annotations the ground truth is read, or else the last; the
-predictions are read if there is no annotation. The labelling interface must be `<Labels name="label" toName="text">`
-on `<Text name="text" value="$text"/>`.
+Spans that an engine suggests are written as `predictions`, with a `score` each, so Label Studio shows them as
+pre-annotations. Of several annotations the ground truth is read, or else the last; without an annotation the
+predictions are read. The labelling interface must be `<Labels name="label" toName="text">` on
+`<Text name="text" value="$text"/>`.
 
 Label Studio counts code points, and `\r\n` as two; releases before 2022 counted the units of UTF-16. The quoted text
-shows which it was. In it, a line end is written as a backslash and an n.
+shows which applies. In it, a line end is written as a backslash and an n.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read(file: NoteFile) -> Notes:
 
 
 def _tasks(file: NoteFile) -> Iterator[Any]:
-    """Each element of the list, of which no more is in memory than one piece and one task."""
+    """Each element of the list, with no more than one piece and one task in memory."""
     left, is_begun, n_tasks = "", False, 0
     for piece in file.pieces():
         left += piece

@@ -1,11 +1,11 @@
-"""The text of an XML element with markup in it, as one note, and new text in its place: of FHIR's XHTML and of C-CDA.
+"""The text of an XML element with markup in it, as one note, and new text in its place: for FHIR's XHTML and C-CDA.
 
     narrative = Narrative(etree.fromstring("<div>Seen by <b>Ann</b> Ames<p>Alert.</p></div>"))
     narrative.text            "Seen by |Ann| Ames/Alert.", with U+1680 for the bars and U+2029 for the stroke
     narrative.put(...)        the same with other words
 
-The engine reads U+1680, a rare blank, as a blank, and U+2029 as a line end. A replacement may take in what is between
-two pieces of text; the markup then stays, and holds nothing. Attributes that may hold text are taken out.
+The engine reads U+1680, a rare blank, as a blank, and U+2029 as a line end. A replacement may span the gap between two
+pieces of text; the markup then stays but is empty. Attributes that may hold text are removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lxml import etree
 _INLINE = frozenset("a abbr b big code content em font i q s small span strike strong sub sup tt u linkHtml".split())
 _ATTRIBUTES = frozenset("align border colspan listType rowspan span styleCode valign width".split())
 EMPTY = "\u200b"
-"""Stands where a text was removed, so that its place is read again."""
+"""Marks the place of a removed text, so the piece is still read."""
 
 _WITHIN, _BETWEEN = "\u1680", "\u2029"
 _GAP = re.compile(f"[{_WITHIN}{_BETWEEN}]")
@@ -45,7 +45,7 @@ class Narrative:
         return [_NO_TEXT.sub("", getattr(holder, name)) for holder, name in self._pieces]
 
     def put(self, new: str) -> None:
-        """Write another text; :raises ValueError: if it is not clear what of it belongs to which element."""
+        """Write another text; :raises ValueError: if it is unclear which part belongs to which element."""
         old, pieces = self._texts(), _GAP.split(new) if self._pieces else []
         texts = [""] * len(old)
         for _, a, b, c, d in SequenceMatcher(None, old, pieces, autojunk=False).get_opcodes():
@@ -59,7 +59,7 @@ class Narrative:
             setattr(holder, name, text)
 
     def _place(self, first: int, end: int) -> int:
-        """Which of some pieces holds the text of all, so that the text can be read again as it is."""
+        """The one of some pieces that takes the text of all, so reading gives the same text again."""
         if _BETWEEN not in self._gaps[first + 1 : end] or end == len(self._gaps) or self._gaps[end] == _BETWEEN:
             return first
         if first and self._gaps[first] == _WITHIN:

@@ -1,11 +1,11 @@
-"""Parquet: one note a row, the spans as a list of structures.
+"""Parquet: one note per row, the spans as a list of structures.
 
     id: string, group: string, text: string, spans: list<struct<start: int64, end: int64, label: string>>
 
 Files of any schema that have the columns of id and text are read; spans may also be strings that hold a JSON list. A
-table that is written again has the schema of the input without what is removed, its metadata and its compression; its
-row groups hold at most 8,192 rows or 64 MiB. Numbers and dates of a column that is replaced become strings. Needs
-pyarrow: `pip install '.[parquet]'`.
+rewritten table has the input's schema without what is removed, its metadata and its compression; its row groups hold at
+most 8,192 rows or 64 MiB. Numbers and dates of a replaced column become strings. Needs pyarrow:
+`pip install '.[parquet]'`.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class ParquetTable(Table):
         old = self._file.schema_arrow
         there = (field for field in old if not is_removed(field.name))
         new = self._arrow.schema([self._as_text(f) if is_replaced(f.name) else f for f in there], old.metadata)
-        # What pandas noted of the columns is no longer true; without it they are read all the same.
+        # What pandas noted about the columns is no longer true, and is not needed to read them.
         noted = {key: value for key, value in (old.metadata or {}).items() if key != b"pandas"}
         self._schema = new if new.equals(old) else new.with_metadata(noted)
         self._replaced = {at: name for at, name in enumerate(self._schema.names) if is_replaced(name)}
         self._is_rewritten = True
 
     def _as_text(self, field: Any) -> Any:
-        """A column of text in place of one of numbers or dates."""
+        """A text column in place of a column of numbers or dates."""
         if _holds_strings(field.type):
             return field
         column = f"the column {field.name} of {self.file.name}"

@@ -2,8 +2,8 @@
 
     next(read(NoteFile(Path("110-01.pdf")))).text        "Seen by Dr. Ames.\\n"
 
-Filled forms and notes on the page are text of the page. A page without text on which something is drawn, or with less
-than a line on a picture of half the page, is a picture, which no reader here can read, so that the file is refused.
+Filled forms and notes on the page are text of the page. A page with drawings but no text, or with less than a line of
+text and a picture of half the page, is taken for a picture. It cannot be read, so the file is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def text_of(content: bytes, name: str) -> str:
     need("pypdfium2", "documents", "The format pdf")
     command = [sys.executable, "-P", str(_CHILD)]
     try:
-        # What the process prints of an error may quote the file.
+        # An error that the process prints may quote the file.
         answer = subprocess.run(command, input=content, capture_output=True, check=True, timeout=_SECONDS).stdout
     except subprocess.SubprocessError:
         raise CorpusError(f"{name} takes too much time or memory to read; save its text as a .txt file") from None

@@ -18,7 +18,7 @@ _PASSWORD = 4
 _STAMP = 100
 """A shorter text on a picture of a page may be a stamp or a signature on a scan."""
 _MOST_MEMORY = 2**30
-# PDFium ends lines as Windows does, and has U+FFFE and U+0002 for a hyphen at the end of a line.
+# PDFium ends lines as Windows does, and writes a hyphen at the end of a line as U+FFFE or U+0002.
 _LINE_END, _HYPHEN = re.compile(r"\r\n?"), re.compile("[\ufffe\x02]")
 
 

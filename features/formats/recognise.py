@@ -5,11 +5,11 @@
     with rows_of(Path("roster.csv")) as rows:
         for place, row in rows: ...           "line 2", {"patient": ["110"], "name": ["Ann Hill"]}
 
-File names show most; the root element distinguishes the XML formats, and an `.ann` brat from plain text. A folder
+File names show most; the root element tells XML formats apart, and an `.ann` file tells brat from plain text. A folder
 without notes is read as its only folder with notes, or as the one named `xml` beside others in other formats.
 
 A cell of a roster may hold several values: a list, or a text with semicolons, vertical bars or line ends between them.
-No message quotes anything of a roster but names of columns.
+Messages quote only names of columns from a roster.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ FORMATS: dict[str, Format] = {
     for format in (I2B2, NGRID, MEDDOCAN, BRAT, INCEPTION, CONLL, JSONL, DOCCANO, LABEL_STUDIO, CSV, PARQUET, TEXT)
 }
 DOCUMENTS: dict[str, Format] = {format.name: format for format in (DOCX, PDF, RTF)}
-"""The formats that are read only. Files of these beside notes of another format are about the notes."""
+"""The read-only formats. Their files beside notes of another format are about the notes."""
 RECORDS: dict[str, Format] = {format.name: format for format in (FHIR, HL7, CCDA)}
-"""Formats of records with notes in them, which a user names: they look like others."""
+"""Formats of records with notes in them; the user must name them, as they look like others."""
 
-# Files of these beside notes of another format are about the notes, if there are such notes.
+# Files of these formats beside notes of another format are about the notes.
 _ABOUT = {LABEL_STUDIO, CSV, PARQUET}
 # The content distinguishes these from i2b2 and jsonl, whose files have the same endings; text is what is left.
 _BY_NAME = [
@@ -97,7 +97,7 @@ def format_by_ending(path: Path) -> str:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse a file by its ending that no reader opens; :raises CorpusError: saying what it is and what to do."""
+    """Refuse a file whose ending no reader opens; :raises CorpusError: saying what it is and what to do."""
     what = FOREIGN.get(path.suffix.lower())
     if what:
         raise CorpusError(f"{path} is {what}")
@@ -107,15 +107,15 @@ def recognise(path: Path, format: str = "", how: Reading | None = None) -> Found
     """The format of a corpus, and where its notes are.
 
     :param format: the name of the format, if the user gives it.
-    :param how: to read the notes; a table on standard input is distinguished from a note by the names of columns.
-    :raises CorpusError: if nothing is there, nothing is recognised, or the choice is not clear.
+    :param how: to read the notes; the names of columns distinguish a table on standard input from a note.
+    :raises CorpusError: if nothing is there, nothing is recognised, or the format is ambiguous.
     """
     wanted, how = format_named(format) if format else None, how or Reading()
     if path == STANDARD_INPUT:
         if wanted is BRAT:
             raise CorpusError("brat has two files for each note, and standard input can hold only one; give the folder")
         return Found(wanted or _of_stream(how.columns), path, path, how)
-    # Where pathlib raises, as for a name that is too long, os.path says no.
+    # For a name that is too long, pathlib raises and os.path says no.
     if not os.path.exists(path):
         remark = "; standard input is taken by annotate, convert and explain" if str(path) == "-" else ""
         raise CorpusError(f"there is no file or folder {path}{remark}")
@@ -166,14 +166,14 @@ def _of_names(folder: Path, names: Collection[str], wanted: Format | None) -> se
 
 
 def _of_notes(formats: set[Format]) -> set[Format]:
-    """Those that are notes: a table beside notes of another format is about them, and a text file is a read-me."""
+    """The formats of notes: a table beside notes of another format is about them, and a text file is a read-me."""
     notes = {format for format in formats if not format.written} or formats
     notes = notes - _ABOUT or notes
     return notes - {TEXT} or notes
 
 
 def _of_stream(columns: ColumnNames) -> Format:
-    """The format of what is piped in: if its beginning shows nothing else, it is one note."""
+    """The format of piped input: one note, if its beginning shows nothing else."""
     table = CsvTable(NoteFile(STANDARD_INPUT), (columns.id, columns.text))
     return _opening(STANDARD_INPUT) or (CSV if columns.are_in(table.names()) else TEXT)
 

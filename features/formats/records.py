@@ -1,4 +1,4 @@
-"""What files give, checked before it is used: ids, spans, and notes as records with named columns.
+"""Content of files, checked before use: ids, spans, and notes as records with named columns.
 
     checked_span("110-01", text, 12, 17, "DOCTOR", quoted=quoted)    a Span, or a CorpusError that names id and offsets
 
@@ -61,8 +61,8 @@ def checked_span(
 ) -> Span:
     """A span that lies in the text and covers what the file says it covers.
 
-    :param quoted: the text of the span as the file has it, if it has.
-    :param pieces: what `quoted` may equal besides `text[start:end]`, as the joined pieces of a discontinuous span.
+    :param quoted: the text of the span as the file quotes it, if it does.
+    :param pieces: what `quoted` may equal besides `text[start:end]`, such as the joined pieces of a discontinuous span.
     :raises CorpusError: if the offsets are empty, reversed or beyond the text, the label cannot be a name, or the
         quotation differs.
     """
@@ -134,7 +134,7 @@ _COLUMN_NAME = re.compile(r"(?=.{1,40}\Z)[^\W\d]\S*(?: \S+){0,3}")
 
 
 def refuse_shared(text: str, *names: str | None) -> None:
-    """Refuse a column of texts that also names notes in reports; :raises SettingsError: with the options."""
+    """Refuse the text column as the column of ids or patients; :raises SettingsError: with the options."""
     if text in names:
         raise SettingsError(
             f"the column {text} cannot hold both the text and the id or the patient; give each its own with "
@@ -147,8 +147,8 @@ class ColumnNames:
     """How the columns of records are named.
 
     :param id: unique within the corpus.
-    :param patient: whose note it is; if a record has nothing in it, or a table lacks the column of the usual name, the
-        patient is read from the id.
+    :param patient: whose note it is; if it is empty, or a table lacks the column of the usual name, the patient is read
+        from the id.
     :param unit: the larger unit of a note, kept as its `fold_group`, if there is a column.
     :raises SettingsError: if two of them are the same.
     """
@@ -179,7 +179,7 @@ class ColumnNames:
         refuse_not_once(place, self.text, header, "--text-column")
 
     def remarks(self, header: Collection[str], n_notes: int) -> Counter[str]:
-        """Warnings of the columns that no document holds, and of notes whose patient is read from the id.
+        """Warnings about columns that are not read, and notes whose patient is read from the id.
 
         :param n_notes: how many notes have these columns.
         """
@@ -207,7 +207,7 @@ def refuse_not_once(place: str, name: str, header: Sequence[str], option: str) -
 
 
 def shown_names(header: Iterable[str]) -> tuple[str, ...]:
-    """The names of columns, if all look like names: a file without a header begins with a note, perhaps of one word."""
+    """The names of columns, if all look like names: in a file without a header the first row may be a short note."""
     names = tuple(header)
     are_names = all(map(_COLUMN_NAME.fullmatch, names)) and (len(names) > 1 or {*names} <= _USUAL)
     return names if are_names else ()
@@ -232,7 +232,7 @@ def one_name(value: object) -> str:
 
 
 def id_in(value: object) -> str:
-    """The id of a note in a cell; empty if it is none, as in a damaged file, where a text may be in its place."""
+    """The id of a note in a cell; empty if it is not one: a damaged file may have note text there."""
     id = one_name(value)
     return id if is_id(id) else ""
 

@@ -16,10 +16,10 @@ from phistack.features.formats.format import Format, NoteFile, Notes
 from phistack.features.formats.texts import TEXT
 
 _HIGH = re.compile(rb"[\x80-\xff]")
-# striprtf leaves these out, as it does all destinations; what ends their names is one character.
+# striprtf leaves these out, as all destinations; one character ends their names.
 _READ = re.compile(
     r"(?<!\\)(?:\\\*\s*)?\\(?:(?:header|footer)[lrf]?|footnote|annotation|shp|shpinst|shptxt|dptxbxtext"
-    # Nor does it divide words here: at ends of columns and lines, and at aligned tabs.
+    # Nor does it separate words here: at ends of columns and lines, and at aligned tabs.
     r"|column|soft(?:line|col|page)|p(?:mar|ind)tabq[lrc])(?![a-zA-Z])"
 )
 _BRACE = re.compile(r"\\[{}\\]|[{}]")
@@ -46,7 +46,7 @@ def read(file: NoteFile) -> Notes:
     rtf = _HIGH.sub(lambda found: b"\\'%02x" % found[0][0], _without_binary(content)).decode("ascii")
     rtf = _FIELD_OR_FONT.sub("\n", _READ.sub(r"\\par ", _with_ends(rtf)))
     try:
-        # Of several documents in a row the others would be lost.
+        # If several documents follow each other, all but one would be lost.
         if (
             not rtf.endswith("}")
             or content.count(b"{\\rtf") > 1
@@ -61,7 +61,7 @@ def read(file: NoteFile) -> Notes:
 
 
 def _with_ends(rtf: str) -> str:
-    """RTF with the end of a paragraph where a header, a footnote or the like ends, so that no words are joined."""
+    """RTF with the end of a paragraph where a header, a footnote or the like ends, so no words are joined."""
     opened = list[bool]()
 
     def brace(found: re.Match[str]) -> str:

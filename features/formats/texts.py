@@ -76,7 +76,7 @@ def render(documents: Iterable[Document], labels: LabelSet) -> Pieces:
 
 
 def render_plain(documents: Iterable[Document], labels: LabelSet) -> Pieces:
-    """One file a note; :raises CorpusError: if a note has spans, which plain text would lose."""
+    """One file per note; :raises CorpusError: if a note has spans, which plain text would lose."""
     for document in documents:
         if document.spans:
             raise CorpusError(

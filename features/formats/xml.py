@@ -1,4 +1,4 @@
-"""The XML of the i2b2 2014, N-GRID 2016 and MEDDOCAN tasks: one file a note.
+"""The XML of the i2b2 2014, N-GRID 2016 and MEDDOCAN tasks: one file per note.
 
     <deIdi2b2>
       <TEXT><![CDATA[Seen by Dr. Ames.]]></TEXT>
@@ -8,8 +8,8 @@
     </deIdi2b2>
 
 MEDDOCAN has the root `MEDDOCAN`. The element is the category and `TYPE` the label; a `LOCATION` of type `OTHER`, as
-some files have it, is read as `LOCATION-OTHER`, so that it is not taken for the PHI type `OTHER`. Entities, document
-types and the network are never touched.
+some files have it, is read as `LOCATION-OTHER`, not as the PHI type `OTHER`. Entities and document types are never
+processed, and the network is never used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read(root: str, file: NoteFile) -> Notes:
     :raises CorpusError: for malformed XML, a document type declaration, another root, or spans that do not fit.
     """
     tree = parsed(root, file.name, file.text("utf-8"))
-    # With two of them it is not known which is the note, and the other would be lost.
+    # Of two, it is unclear which is the note, and the other would be lost.
     elements = list(tree.iter("TEXT"))
     if len(elements) != 1 or elements[0].getparent() is not tree or len(elements[0]):
         raise CorpusError(
@@ -103,7 +103,7 @@ def parsed(root: str, name: str, text: str) -> etree._Element:
 
 
 def render(root: str, tag_id: str, first: int, documents: Iterable[Document], labels: LabelSet) -> Pieces:
-    """One file a note, named after its id.
+    """One file per note, named after its id.
 
     :param tag_id: the letter that the ids of the tags begin with.
     :raises CorpusError: if a text holds a character that XML 1.0 cannot, or a category cannot name an element.
@@ -130,7 +130,7 @@ def refuse_not_xml(document: Document) -> None:
 
 
 def _character_data(document: Document) -> str:
-    """The text in CDATA sections; a carriage return is between two, as XML turns a bare one into a newline."""
+    """The text in CDATA sections; a carriage return stands between two, as XML turns a bare one into a newline."""
     refuse_not_xml(document)
     inside = document.text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
     return f"<![CDATA[{inside}]]>"

@@ -37,7 +37,7 @@ _LONGEST_ROW = 250
 _BATCHES_OF_AN_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 100, 512, 4096
 """With little text, batches are made small enough for about this many; the sizes are in characters."""
 _UNKNOWN_SHARE = 0.001
-"""Share of characters read as unknown, so that the models learn to read unknown ones."""
+"""Share of characters read as unknown, so the models learn to read unknown ones."""
 
 
 @dataclass(frozen=True, slots=True)

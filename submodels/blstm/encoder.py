@@ -4,8 +4,8 @@
     spellings = {}                                               every word so far, numbered
     notes = [encoder.encode(table, spellings) for table in tables]
 
-A word is looked up in lower case with its digits as 0; its characters are read as they are, so that the spelling of a
-word unseen in training still counts. The id 0 is padding, 1 is unknown.
+A word is looked up in lower case with its digits as 0; its characters are read unchanged, so the spelling of an unseen
+word still counts. The id 0 is padding, 1 is unknown.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Encoder:
     ) -> Encoder:
         """Learn the words, characters and values of some tables.
 
-        :param further: normal forms that are known however rare.
+        :param further: normal forms that are known even if rare.
         :param min_count: what occurs less often is unknown.
         """
         distinct = Counter(word for table in tables for word in table.words)
         if (space := tables[0].space).discretion_:
-            # Sorted, as the order of the words would be that of the notes.
+            # Sorted, as the order of the words would show that of the notes.
             distinct = Counter({word: distinct[word] for word in sorted(distinct) if space.keeps(normal_form(word))})
         words: Counter[str] = Counter()
         characters: Counter[str] = Counter()
@@ -79,7 +79,7 @@ class Encoder:
         )
 
     def joined(self, other: Encoder) -> Encoder:
-        """With what another encoder of the same columns also knows, numbered after its own."""
+        """This encoder, with what another one of the same columns knows numbered after its own."""
         return Encoder(
             dict.fromkeys([*self.words, *other.words]),
             dict.fromkeys([*self.characters, *other.characters]),
@@ -93,7 +93,7 @@ class Encoder:
         """One note as integers.
 
         :param spellings: words and their numbers so far; words of the note are added.
-        :param tags: all tags in the order of their ids; with them the gold tags are read too.
+        :param tags: all tags in the order of their ids; if given, the gold tags are read too.
         :param scheme: of the gold tags.
         """
         places = {tag: place for place, tag in enumerate(tags)}
@@ -112,7 +112,7 @@ class Encoder:
 
         :param spellings: as in `encode`.
         """
-        # (n_tokens of the rows,): all rows are looked up at once, and then cut.
+        # (n_tokens of the rows,): all rows are looked up at once, then cut.
         tokens = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(*row) for row in rows)])
         of_note = table.words
         ids, numbers = self._words([of_note[i] for i in tokens.tolist()], spellings)
@@ -155,7 +155,7 @@ class Encoder:
 
 
 def _lookup(ids: Sequence[int], offset: int) -> Integers32:
-    """Id of the feature space -> id of the network; one entry more than the known ids, for all higher ones."""
+    """Id of the feature space -> id of the network; the last entry is for all higher ids."""
     lookup = np.full(max(ids, default=0) + 2, offset, dtype=np.int32)
     lookup[list(ids)] = offset + 1 + np.arange(len(ids), dtype=np.int32)
     return lookup

@@ -59,7 +59,7 @@ class FlatBatch:
             np.concatenate([getattr(note, name)[part] for note, part in parts])
             for name in ("words", "features", "tags", "spellings")
         )
-        # (n_words, n_characters): of the distinct words, in which `spellings`, (n,), are places.
+        # (n_words, n_characters): of the distinct words, into which `spellings`, (n,), are indices.
         distinct, self.spellings = np.unique(spellings, return_inverse=True)
         self.characters = characters[distinct]
         # (n, n_states): of the language models.
@@ -75,7 +75,7 @@ class FlatBatch:
 
 ReadBack = Callable[[Floats32], tuple[Floats32, Floats32, dict[str, Floats32]]]
 Read = Callable[[NetworkWeights, FlatBatch, Floats32, Floats32, Floats32], tuple[Floats32, ReadBack]]
-"""As `read`; `submodels.blstm.tensorflow_reading` has another."""
+"""A function like `read`; `submodels.blstm.tensorflow_reading` has another."""
 
 
 def read(
@@ -133,7 +133,7 @@ def loss_and_gradients(
     kept_inputs, kept_output = (_kept(batch.rows, length, dropout, generator, locked=locked) for length in lengths)
     output, read_back = read(weights, batch, before, after, kept_inputs)
     output = output * kept_output
-    # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, less 1 for the gold one.
+    # (n, n_tags): the scores of the tags; their gradient is the probability of each tag, minus 1 for the gold one.
     scores, tags_back = scored(output, values, weights)
     of_rows, of_scores, gradients = (_tags_loss if "transitions" in weights else _softmax_loss)(scores, batch, weights)
     loss = float(of_rows.sum())
@@ -154,7 +154,7 @@ def loss_and_gradients(
 
 
 def _kept(rows: Lines, length: int, rate: float, generator: np.random.Generator | None, *, locked: bool) -> Floats32:
-    """The factors of dropout, of shape `(n, length)`: 0 for what is dropped, more than 1 for the rest."""
+    """The factors of dropout, of shape `(n, length)`: 0 for dropped numbers, more than 1 for the rest."""
     if not rate or generator is None:
         return np.ones((1, 1), dtype=np.float32)
     shape = (len(rows.first) if locked else len(rows.line), length)
@@ -167,7 +167,7 @@ def _tags_loss(
 ) -> tuple[Floats, Floats32, dict[str, Floats32]]:
     """The negative log-likelihood of the gold tags of each row, its gradient by the scores, and by the chain's weights.
 
-    A gradient is the expected counts less the observed ones (Lafferty, McCallum and Pereira 2001).
+    A gradient is the expected counts minus the observed ones (Lafferty, McCallum and Pereira 2001).
     """
     names = ("transitions", "start", "end")
     chain = Chain(tuple(map(str, range(scores.shape[1]))), *(weights[name].astype(np.float64) for name in names))
@@ -201,7 +201,7 @@ def _softmax_loss(
 def _by_row(rows: Lines, tokens: Integers, losses: Floats) -> Floats:
     """The sums over each row, of shape `(n_rows,)`, in the order of the text; `Lines` has the longest row first.
 
-    :param tokens: one of each loss.
+    :param tokens: for each loss, a token of its row.
     """
     return np.bincount(rows.line[tokens], losses).astype(np.float64)[np.argsort(rows.first)]
 

@@ -6,8 +6,8 @@
 
 It computes the same emissions as training; a test compares them. Three things make it fast. The input to the gates of
 the LSTM is a sum over blocks (the word with its own columns, the nearest key, the place in the line), so each distinct
-value of a block is multiplied with the weights only once. The rows of a batch are sorted by length, so that finished
-rows drop out and nothing is padded. And a batch is so small that its gates and state stay in the cache of one core.
+value of a block is multiplied with the weights only once. The rows of a batch are sorted by length, so finished
+rows drop out and nothing is padded. A batch is so small that its gates and state fit in the cache of one core.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def spelling_vectors(weights: NetworkWeights, characters: Integers32) -> Floats3
 def lstm(inputs: Inputs, sizes: Sequence[int], recurrent: Floats32) -> Floats32:
     """An LSTM over rows of a batch; see `submodels.blstm.lstm` for its equations.
 
-    A sigmoid is computed as `0.5 + 0.5 * tanh(x / 2)`, which never overflows; for it all weights must be `halved`.
+    A sigmoid is computed as `0.5 + 0.5 * tanh(x / 2)`, which never overflows; all weights must be `halved` for this.
 
     :param inputs: the sum over these of `table[places]` enters the gates; `places` in the order of the steps.
     :param sizes: how many rows there are at each step; the first rows of a step are those of the next.
@@ -177,8 +177,8 @@ def _parts(notes: Sequence[EncodedNote]) -> Iterator[Sequence[EncodedNote]]:
 def states_in(models: CharacterModels, runs: Sequence[SentenceRun]) -> list[Floats32]:
     """Contextual string embeddings (Akbik 2018) of the tokens of each run, of shape `(n_tokens, models.size)`.
 
-    A token's vector is the forward state after its last character, which has read the sentence up to there, and the
-    backward state before its first. Each sentence is read alone.
+    A token's vector is the forward state after its last character, which has read the sentence so far, and the backward
+    state before its first. Each sentence is read alone.
     """
     found = [np.zeros((0, models.size), dtype=np.float32)]
     sentences = [sentence for run in runs for sentence in _sentences(*run)]

@@ -6,9 +6,9 @@
     of_output, of_values, gradients = back(of_scores)
 
 Characters are read by a CNN (Ma and Hovy 2016) or an LSTM (Lample et al. 2016, as in Liu 2017), once for each distinct
-word of a batch: the padding before the word, and the word. `WordPrediction` is a second task, which ends with training:
-the forward LSTM predicts the next word and the backward LSTM the previous one (Rei 2017), so that their states hold
-more of the language than the few mentions of PHI can teach.
+word of a batch: the padding before the word, and the word. `WordPrediction` is a second task, in training only: the
+forward LSTM predicts the next word and the backward LSTM the previous one (Rei 2017), so their states learn more of the
+language than the few mentions of PHI can teach.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PREDICTIONS = ("next_word", "previous_word")
 _BOUND = 0.1
 
 SpellingBack = Callable[[Floats32], dict[str, Floats32]]
-"""From the gradient of the words' vectors to those of weights by name."""
+"""From the gradient of the words' vectors to those of the weights, by name."""
 
 TagsBack = Callable[[Floats32], tuple[Floats32, Floats32 | None, dict[str, Floats32]]]
 """From the gradient of scores to those of the LSTM's output, of the feature values if joined, and of the weights."""
@@ -141,7 +141,7 @@ def scored(output: Floats32, values: Floats32, weights: NetworkWeights) -> tuple
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """The words to predict, and how much that counts.
+    """The words to predict, and the weight of the task.
 
     :param classes: for each word id its class; 0 for all rare words: `(n_word_ids,)`.
     :param weight: of this loss relative to that of the tags.
@@ -176,8 +176,8 @@ class WordPrediction:
         :returns: the loss, the gradient of `output` and those of the weights.
         """
         units = output.shape[1] // 2
-        # (n_pairs,): the first of two neighbours of one row. A state has read all words up to its own, and so predicts
-        # the next one only.
+        # (n_pairs,): the first of two neighbours of one row. A state has read all words up to its own, so it predicts
+        # only the next one.
         pairs = np.setdiff1d(np.arange(len(words) - 1), first - 1)
         classes = self.classes[words]
         asked = ((slice(units), pairs, classes[pairs + 1]), (slice(units, None), pairs + 1, classes[pairs]))

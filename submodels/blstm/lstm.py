@@ -39,7 +39,7 @@ class BidirectionalLstm:
 
     def __init__(self, inputs: Floats32, rows: Lines, weights: NetworkWeights) -> None:
         (n, length), units = inputs.shape, weights["forward_bias"].size // 4
-        # (2, n): of each token its place in the order of the steps of a direction.
+        # (2, n): the place of each token in the order of the steps of a direction.
         places = np.stack([rows.place, _places_from_the_end(rows)])
         # (2, n, length) and (2, n, 4 * units), direction by direction with the tokens in the order of its steps: the
         # inputs' part of the gates, before sigmoid and tanh.
@@ -126,7 +126,7 @@ class BidirectionalLstm:
                 of_state[:, :n_later] += of_gates[:, later] @ transposed
             of_cell *= of_state
             if later:
-                # The cell went on to the next one through that one's forget gate.
+                # The cell reaches the next one through that one's forget gate.
                 of_cell[:, :n_later] += to_cell[:, later] * forget_gate[:, later]
             on_cell[:, now] *= of_cell[:, :, None]
             of_parts[3][:, now] *= of_state

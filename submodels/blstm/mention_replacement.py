@@ -4,8 +4,8 @@
     mentions.replaced(0.3, generator)                        the same notes with about 0.3 of their mentions replaced
 
 A network that reads the same notes in every epoch memorises names; with other hospitals and streets each time it has to
-learn how a hospital is named and its context (Dai and Adel 2020). A mention is replaced by one of the same label after
-the same key, so that a date after `Fecha de nacimiento:` is not written as one within a sentence.
+learn how hospitals are named and their context (Dai and Adel 2020). A mention is replaced by one of the same label
+after the same key, so a date after `Fecha de nacimiento:` is not replaced by one from within a sentence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OF_THE_PLACE = frozenset((
     "key", "key_distance", "key_in_document", "section", "document_position", "line_start", "line_end", "line_position",
     "line_from_start", "line_from_end", "line_length", "times_in_document",
 ))  # fmt: skip
-"""Columns of a token's place: a mention put there takes them over, and brings all others along."""
+"""Columns of a token's place: a new mention takes over these values, and brings its own in all other columns."""
 
 _ALIKE = "key"
 """The column that must be equal for one mention to replace another."""
@@ -49,7 +49,7 @@ class Mentions:
     ) -> None:
         self.notes = notes
         column = columns.index(_ALIKE) if _ALIKE in columns else None
-        # (n_notes + 1,): the first token of each note, all notes end to end, and their number.
+        # (n_notes + 1,): the first token of each note, all notes end to end, then the number of tokens.
         self._begins = np.cumsum([0, *(len(note.words) for note in notes)])
         # For each note its mentions in order, as tokens of all notes: first, after the last, kind.
         self.of_notes = [
@@ -70,7 +70,7 @@ class Mentions:
         """
         notes = []
         for number, note in enumerate(self.notes):
-            # (n_tokens,) of the changed note each: which token of all notes is read, and whose place it takes.
+            # (n_tokens,) of the changed note each: which token of all notes is read, and which token it replaces.
             read, places = self._tokens(number, share, generator)
             of_tokens = {name: values[read] for name, values in self._joined.items()}
             of_tokens["features"][:, self._staying] = note.features[:, self._staying][places]
@@ -106,7 +106,7 @@ class Mentions:
 def _mentions(
     note: EncodedNote, begin: int, spans: Iterable[tuple[int, int, str]], column: int | None
 ) -> Iterator[tuple[int, int, MentionKind]]:
-    """The mentions of a note whose first token is `begin`, without those that the end of a sentence divides."""
+    """The mentions of a note that begins at token `begin`, without those that the end of a sentence divides."""
     for first, last, label in spans:
         if not np.any((note.sentences > first) & (note.sentences < last)):
             value = 0 if column is None else int(note.features[first, column])

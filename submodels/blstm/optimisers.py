@@ -9,9 +9,9 @@
     adam.averaged()                                 the running averages
 
 Kingma and Ba 2015; the average is that of Polyak and Juditsky 1992. All weights but the vectors of words are one array,
-so that a step is a few operations on it. A batch has few of the thousands of words. The others move on by what is left
-of their momentum, which is added up when a word is next read: the sum is the same, but for what momentum has left after
-60 steps, a five-hundredth.
+so a step takes a few operations. A batch has few of the thousands of words. The others still move by the rest of their
+momentum, which is added up when a word is next read: the sum is the same, except for the momentum left after 60 steps,
+a five-hundredth.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class Rates:
         return self.schedule == HALVED and self.highest < self.least
 
     def at(self, done: float) -> float:
-        """The rate of a step; :param done: the share of the training that is done with it."""
+        """The rate of a step; :param done: the share of the training that is done after it."""
         if self.schedule != RISE_AND_FALL:
             return self.highest
         return self.highest * min(done / _WARM_UP, (1 - done) / (1 - _WARM_UP) + 0.01)
 
     def epoch_ended(self, loss: float) -> None:
-        """Take note of the training loss of an epoch."""
+        """Record the training loss of an epoch."""
         self._without_gain = 0 if loss < self._best else self._without_gain + 1
         self._best = min(self._best, loss)
         if self.schedule == HALVED and self._without_gain == self.patience:
@@ -115,7 +115,7 @@ class Adam:
         ids = ids[self._changed[ids] < self.done]
         since = self._changed[ids]
         steps = np.arange(1, _REMEMBERED + 1)
-        # (n_ids, _REMEMBERED): at the i-th step since, the mean has shrunk i times, and the root of the square i times.
+        # (n_ids, _REMEMBERED): by the i-th step since, the mean and the root of the square have each shrunk i times.
         rates = np.array([*self._rates, 0.0])[np.minimum(since[:, None] + steps, self.done + 1)]
         moved = (rates @ (_OF_MEAN / np.sqrt(_OF_SQUARE)) ** steps).astype(np.float32)[:, None]
         vectors, averages = self.weights[_WORD], self._averages[_WORD]
@@ -134,7 +134,7 @@ class Adam:
         :param kept: share of the running average that is kept; with 0 it is the weights themselves.
         """
         step = self.done + 1
-        # The running means begin at zero, and are too small by these factors.
+        # The running means begin at zero, so they are too small by these factors.
         self._rates.append(rate * np.sqrt(1 - _OF_SQUARE**step) / (1 - _OF_MEAN**step))
         self._log_kept.append(self._log_kept[-1] + np.log(max(kept, _NOTHING)))
         for name, values in gradients.dense.items():

@@ -58,7 +58,7 @@ class EncodedNote:
 
 
 def rows_of(notes: Sequence[EncodedNote], *, window: int) -> list[TokenRange]:
-    """Consecutive lines joined into rows of at most `window` tokens, so that the network sees a line's context.
+    """Consecutive lines joined into rows of at most `window` tokens, so the network sees a line's context.
 
     A longer line is a row; one of more than twice the window is split into its sentences.
     """
@@ -91,7 +91,7 @@ def _pieces(lines: Integers32, sentences: Integers32, longest: int) -> Iterator[
 
 
 def batches_of(rows: Sequence[TokenRange], *, tokens: int, at_once: int = 0) -> list[list[TokenRange]]:
-    """Rows of similar length grouped, so that a batch has about `tokens` tokens with its padding.
+    """Rows of similar length grouped, so a batch has about `tokens` tokens with its padding.
 
     :param at_once: rows of a batch, instead of counting tokens.
     :returns: batches, the shortest rows first; rows of equal length stay in order.
@@ -154,8 +154,7 @@ class Block:
 
     def __init__(self, columns: Sequence[int], values: Sequence[Integers32]) -> None:
         self.columns = tuple(columns)
-        # The values of a token are the digits of one number; before it grows too long, the numbers so far are replaced
-        # by their ranks.
+        # The values of a token are the digits of one number; before the numbers grow too long, ranks replace them.
         numbers, most = np.zeros(len(values[0]), dtype=np.int64), 1
         for column in values:
             least = int(column.min())

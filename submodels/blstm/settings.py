@@ -61,25 +61,25 @@ _CHOICES = {
 class BlstmSettings:
     """How the network is built and trained.
 
-    :param columns: feature columns that are read, of those in the feature space, with those of other packages; an
+    :param columns: feature columns to read, if the feature space has them; columns of other packages are added. An
         empty list for no columns at all.
     :param scheme: `BIO` or `BIOES`.
     :param crf: whether a linear chain over the tags is learned; without it each token has the softmax of its scores,
         restricted to what the scheme allows.
     :param invented_notes: pretrain on this many invented notes, if the language has any, to know more words, names and
         forms than the training notes hold; 0 for none.
-    :param pretraining_notes: paths of annotated notes, with labels of their own, to pretrain on too; not those of the
-        training, of which none is read.
+    :param pretraining_notes: paths of annotated notes to pretrain on too; they may have other labels. Notes of the
+        training among them are not read.
     :param networks: how many are trained and averaged; time and size grow with them.
-    :param window: lines are joined to about this many tokens, so that the network sees their context; with 1 it reads
+    :param window: lines are joined to about this many tokens, so the network sees their context; with 1 it reads
         each sentence alone.
     :param word_size: length of a word's vector.
     :param pretrained: whether words begin with the vectors that the feature settings name, if any; then every word with
-        a vector is known, and `word_size` does not count.
-    :param contextual: whether it also reads contextual string embeddings, the states of the character language models
-        that the feature settings name.
+        a vector is known, and `word_size` is ignored.
+    :param contextual: whether the network also reads contextual string embeddings, the states of the character language
+        models that the feature settings name.
     :param character_size: length of a character's vector.
-    :param kernels: widths of the convolutions over characters, at most 22; with an empty list none reads characters.
+    :param kernels: widths of the convolutions over characters, at most 22; with an empty list there are none.
     :param channels: outputs of each convolution.
     :param character_lstm: state size of a bidirectional LSTM over a word's characters, which replaces the convolutions;
         0 for none.
@@ -100,7 +100,7 @@ class BlstmSettings:
     :param least_steps: the least number of training steps, however few the notes.
     :param learning_rate: the highest of the schedule; Zhao 2020 has 0.0002.
     :param optimiser: `adam`, or `sgd`, stochastic gradient descent without momentum.
-    :param schedule: how the learning rate goes: `rise and fall`, to nothing in the end, `constant`, or `halve on
+    :param schedule: how the learning rate changes: `rise and fall`, to nothing in the end, `constant`, or `halve on
         plateau`, after `patience` epochs in a row in which the training loss has not decreased.
     :param least_rate: of `halve on plateau`: training ends when the rate falls below it.
     :param decay: the rate is multiplied with this after each epoch; 1 for none.
@@ -112,12 +112,12 @@ class BlstmSettings:
     :param easy_below: a row with a smaller loss when it was last read is easy; 0 for none.
     :param easy_share: share of the easy rows that each pass reads.
     :param threshold: least probability of a candidate that is not on the best path.
-    :param min_count: words, characters and values of columns that occur less often are unknown; where notes are made of
-        templates, a larger one keeps the network from learning their words by heart.
-    :param bits: to which learned weights are rounded: 32, 16 or 8. A network of 8 bits has a quarter of the size.
+    :param min_count: words, characters and values of columns that occur less often are unknown; for notes made from
+        templates, a larger count keeps the network from memorising their words.
+    :param bits: the precision of saved weights: 32, 16 or 8. A network of 8 bits has a quarter of the size.
     :param trainer: `numpy`, the fastest on a processor, or `tensorflow`, which computes the same and can use a GPU.
     :param threads: threads of TensorFlow within one operation; 0 for all cores, or 1 with a process on each core. No
-        effect once TensorFlow has begun to work.
+        effect once TensorFlow has started.
     """
 
     columns: Sequence[str] = DEFAULT_COLUMNS
@@ -186,7 +186,7 @@ class BlstmSettings:
             raise SettingsError(NO_LANGUAGE_MODELS)
 
     def columns_in(self, space: FeatureSpace) -> list[str]:
-        """The columns that are read of those of a feature space."""
+        """The columns of a feature space that are read."""
         if not self.columns:
             return []
         missing = [name for name in self.columns if name not in space.columns]

@@ -4,8 +4,8 @@
     blstm.propose(tables)[0]      [Candidate(Span(12, 17, "DOCTOR"), "blstm", 0.97), ...]
 
 Ma and Hovy 2016, with feature embeddings as in Zhao 2020: a bidirectional LSTM over word embedding, character CNN and
-feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. Several networks
-that begin with other random weights are averaged: their scores and transitions, which is the log-linear pool of their
+feature embeddings gives each tag a score at each token, and a linear chain over the tags joins them. The scores and
+transitions of several networks with different first weights are averaged, which is the log-linear pool of their
 distributions (Genest and Zidek 1986). As annotated notes are few, each pass reads them with some mentions replaced (Dai
 and Adel 2020), and the network also learns to predict words (Rei 2017). Training and proposing need NumPy alone;
 TensorFlow can train the same network.
@@ -52,7 +52,7 @@ _SETTINGS_FILE = "settings.json"
 _VOCABULARY_FILE = "vocabularies.json"
 _WEIGHTS_FILE = "weights-{}.npz"
 
-# Large, so that the folds or settings of one run, whose seeds are neighbours, do not share networks.
+# Large, as the folds or settings of one run have neighbouring seeds and must not share networks.
 _BETWEEN_SEEDS = 1_000_003
 
 
@@ -97,7 +97,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
-        :param seed: decides on the first weights of each network, on the order of the notes and on dropout.
+        :param seed: decides the first weights of each network, the order of the notes and dropout.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
@@ -174,7 +174,7 @@ class BlstmSubmodel(BlstmSettings, Submodel):
         return self._emissions_of(self._encoded(tables, spellings), spellings)
 
     def _use_language_models(self, space: FeatureSpace) -> None:
-        """Take those of the features; :raises SettingsError: if the network reads them and there are none."""
+        """Use those of the features; :raises SettingsError: if the network reads them and there are none."""
         self.language_models_ = space.representations_.language_models if self.contextual else None
         if self.contextual and self.language_models_ is None:
             raise SettingsError(NO_LANGUAGE_MODELS)

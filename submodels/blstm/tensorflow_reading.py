@@ -26,13 +26,13 @@ from phistack.submodels.chain.crf import Lines
 
 _LOG = logging.getLogger("phistack")
 _READ = ("character", "kernel", *DIRECTIONS)
-"""How the names of the weights begin that are used here."""
+"""How the names of the weights used here begin."""
 
 
 def read(
     weights: NetworkWeights, batch: FlatBatch, before: Floats32, after: Floats32, kept: Floats32
 ) -> tuple[Floats32, ReadBack]:
-    """As `gradients.read`."""
+    """Like `gradients.read`."""
     import tensorflow as tf
 
     own = {name: tf.constant(value) for name, value in weights.items() if name.startswith(_READ)}
@@ -52,7 +52,7 @@ def read(
 
 
 def _spelled(characters: Integers32, weights: Mapping[str, Any]) -> Any:
-    """As `layers.spelled`, with the weights as tensors."""
+    """Like `layers.spelled`, with the weights as tensors."""
     import tensorflow as tf
 
     if f"{CHARACTERS}forward" in weights:
@@ -71,7 +71,7 @@ def _spelled(characters: Integers32, weights: Mapping[str, Any]) -> Any:
 
 
 def _blstm(inputs: Any, rows: Lines, weights: Mapping[str, Any], before: str = "") -> Any:
-    """As `BidirectionalLstm`, of shape `(n, 2 * units)`; :param before: prefix of its weights."""
+    """Like `BidirectionalLstm`, of shape `(n, 2 * units)`; :param before: prefix of its weights."""
     import tensorflow as tf
 
     lengths = rows.last - rows.first + 1
@@ -94,8 +94,8 @@ def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
     """The states of an LSTM over `(n_steps, n_rows, length)`, which begins with zeros: `(n_steps, n_rows, units)`."""
     import tensorflow as tf
 
-    # TensorFlow does not promise to keep `tf.raw_ops`, but an LSTM of its other operations is many times slower. (Of
-    # BlockLSTMV2, the gates are in another order than in its gradient, as of TensorFlow 2.21.)
+    # TensorFlow does not promise to keep `tf.raw_ops`, but an LSTM of its other operations is many times slower. (As of
+    # TensorFlow 2.21, the order of the gates in BlockLSTMV2 differs from that in its gradient.)
     units = kernel.shape[1] // 4
     zeros, peephole = tf.zeros((inputs.shape[1], units)), tf.zeros(units)
     return tf.raw_ops.BlockLSTM(
@@ -106,7 +106,7 @@ def _lstm(inputs: Any, kernel: Any, bias: Any) -> Any:
 
 
 def load_tensorflow(threads: int) -> None:
-    """Import TensorFlow, which takes seconds, without its chatter, and log on what it computes.
+    """Import TensorFlow, which takes seconds, without its chatter, and log which device it uses.
 
     :param threads: within one operation; with 0 TensorFlow chooses.
     :raises MissingResourceError: if TensorFlow is not installed.

@@ -4,8 +4,8 @@
     train(Trainer(plan, seed=1), mentions, plan, seed=1)              the averaged weights
 
 The result is a running average of the weights (Polyak and Juditsky 1992), which is better than the last weights and
-costs next to nothing. By default no notes are held out for early stopping: with a rate that falls the last average was
-as good as the best one.
+costs next to nothing. By default no notes are held out for early stopping: with a falling rate the last average was as
+good as the best one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from phistack.submodels.blstm.weights import InitialValues, NetworkWeights, firs
 _LOG = logging.getLogger("phistack")
 
 _BATCHES_OF_A_PASS = 100
-"""With few notes, batches are made small enough for about this many."""
+"""With few notes, batches are made small enough that a pass has about this many."""
 
 _SMALLEST_BATCH = 128
 """In tokens."""
@@ -69,7 +69,7 @@ class TrainingPlan:
 class Trainer:
     """Learns from one batch after the other.
 
-    :param seed: decides on the first weights.
+    :param seed: decides the first weights.
     :param known: initial values that are not random.
     """
 
@@ -122,7 +122,7 @@ class EasyRows:
     Most lines of a note are learned in a few passes, and then teach nothing: half of the tokens of a pass have less
     than a hundredth of its loss. So the loss of a row when it was last read decides whether it is read again (selective
     backpropagation, Jiang et al. 2019, with the losses of the pass before instead of an extra forward run). Rows begin
-    elsewhere in each pass, so losses are kept by line.
+    at other lines in each pass, so losses are kept by line.
 
     :param below: a row with a smaller loss is easy; 0 for none.
     :param share: how likely an easy row is to be read all the same.
@@ -155,7 +155,7 @@ class EasyRows:
 def held_back(
     tables: Sequence[FeatureTable], share: float, *, seed: int
 ) -> tuple[list[FeatureTable], list[FeatureTable]]:
-    """Notes to train on, and notes of about this share of the patients to stop by; none of fewer than two patients.
+    """Notes to train on, and notes of this share of the patients for early stopping; none of fewer than two patients.
 
     Notes that no fold splits are not split here either.
     """
@@ -213,9 +213,9 @@ def train(
     """Train the network.
 
     :param mentions: those of the training notes.
-    :param seed: decides on the order of the notes, what is replaced and what is made unknown.
+    :param seed: decides the order of the notes, what is replaced and what is made unknown.
     :param reported: is called before each step with the share done and a description.
-    :param stopping: ends the training once it is no longer better.
+    :param stopping: ends the training once it no longer improves.
     :returns: the averaged weights, with `stopping` those of the best epoch.
     """
     settings, generator = plan.settings, np.random.default_rng(seed)

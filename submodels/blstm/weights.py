@@ -4,7 +4,7 @@
     shapes["word"]                   (9000, 64)
     first_weights(shapes, seed=1)    {"word": array, "character": array, ..., "end": array}
 
-All are 32-bit floats, on disk of 16 or 8 bits if so set. `forward` and `backward` are the kernels of the LSTM: rows for
+All are 32-bit floats, on disk 16 or 8 bits if so set. `forward` and `backward` are the kernels of the LSTM: rows for
 the input and then for the state, columns for input gate, candidate, forget gate and output gate, in this order.
 """
 
@@ -30,7 +30,7 @@ _CHAIN = ("transitions", "start", "end")
 _TAG_LAYERS = ("hidden", "hidden_bias", "dense", "dense_bias", *_CHAIN)
 
 _SCALE, _STEPS = "_scale", 127
-"""The end of the name of the scales of a matrix in 8 bits, and the greatest of its numbers."""
+"""The ending of the name of an 8-bit matrix's scales, and the greatest of its numbers."""
 
 
 def network_shapes(
@@ -106,13 +106,12 @@ def first_weights(
 def transferred_weights(weights: NetworkWeights, encoder: Encoder, joined: Encoder) -> list[InitialValues]:
     """All but the tag layers of a pretrained network, as initial values of another.
 
-    The labels of its notes may be others; the lower layers transfer best anyway (Lee, Dernoncourt and
-    Szolovits 2018).
+    Its notes may have other labels; the lower layers transfer best anyway (Lee, Dernoncourt and Szolovits 2018).
 
     :param encoder: of the pretrained network.
     :param joined: of the other: `encoder.joined(...)`.
     """
-    # (n_values,): a column's values lie further on in the other network, which has more values before them.
+    # (n_values,): a column's values come later in the other network, which has more values before them.
     places = [begin + np.arange(1 + len(ids)) for begin, ids in zip(joined.offsets, encoder.values, strict=False)]
     moved = {"feature": np.concatenate([np.zeros(0, dtype=np.int64), *places])}
     return [
@@ -126,11 +125,11 @@ def to_saved(weights: NetworkWeights, bits: int) -> dict[str, NDArray[Any]]:
     """The weights as they are saved.
 
     :param bits: of a number: 32, 16, or 8. With 8, matrices are integers, each row with a scale of its own in the array
-        `NAME_scale`, which says as much as 16 bits in half the space; biases and the chain of tags have 16 bits.
+        `NAME_scale`, which is as good as 16 bits in half the space; biases and the chain of tags have 16 bits.
     """
     if bits == 32:
         return dict(weights)
-    # What is beyond the range of 16 bits, such as forbidden transitions, becomes its end.
+    # Numbers beyond the range of 16 bits, such as forbidden transitions, become its end.
     most = np.finfo(np.float16).max
     saved: dict[str, NDArray[Any]] = {
         name: np.clip(array, -most, most).astype(np.float16) for name, array in weights.items()
@@ -145,7 +144,7 @@ def to_saved(weights: NetworkWeights, bits: int) -> dict[str, NDArray[Any]]:
 
 
 def from_saved(saved: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], bits: int) -> NetworkWeights:
-    """The weights that `to_saved` made so; :raises BundleError: if they are others."""
+    """The weights that `to_saved` saved; :raises BundleError: if they are others."""
     coarse = _matrices(shapes) if bits == 8 else ()
     check_shapes(saved, {name: shapes[name] for name in coarse}, np.int8)
     scales = {name + _SCALE: shapes[name][:1] for name in coarse}

@@ -4,7 +4,7 @@
         propose(chain, emissions[part], tables[part], [line_bounds(t) for t in tables[part]], "crf")   a list a note
     spans_of(lattice, 0.05)       [(3, 5, "AGE", 0.91), ...]: tokens 3 and 4, and no other, are one age
 
-The probability of a span is that of its beginning and going on up to its last token, less that of going on beyond. Tag
+The probability of a span is that of beginning and reaching its last token, minus that of continuing beyond it. Tag
 sequences are decoded as in `features.tags.decode`.
 """
 
@@ -135,7 +135,7 @@ def _probable_spans(lattice: Lattice, threshold: float) -> Iterator[tuple[TokenS
         first, alive, masses = first[kept], alive[kept], masses[kept]
         if not len(first):
             return
-        # (n_alive, n_labels): the probability of ending here is that of coming this far, less that of going on.
+        # (n_alive, n_labels): the probability of ending here is that of reaching here, minus that of going on.
         alive = _extended(lattice, alive, first + length)
         longer = alive @ of_label
         found = masses - longer

@@ -7,7 +7,7 @@
 
 A tag sequence y of a sentence has the score `start[y_1] + sum of transitions[y_i, y_i+1] + sum of emissions[i, y_i] +
 end[y_n]`, and its probability is proportional to exp(score) (Lafferty, McCallum and Pereira 2001). To process many
-sequences at once, a step has the first tokens of all, the next one their second tokens, and so on, the longest first.
+sequences at once, one step has the first tokens of all, the next their second tokens, and so on, longest first.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Lines:
         """Cut tokens into sequences.
 
         :param bounds: where sequences begin, of shape `(n_sequences + 1,)`; one sequence if not given.
-        :raises SettingsError: if the bounds are not of this number of tokens.
+        :raises SettingsError: if the bounds do not fit this number of tokens.
         """
         edges = np.array([0, n_tokens] if bounds is None else bounds, dtype=np.int64)
         if len(edges) == 0 or edges[0] != 0 or edges[-1] != n_tokens or (np.diff(edges) < 0).any():
@@ -129,5 +129,5 @@ class Lines:
         return np.concatenate([np.zeros(0, dtype=np.int64), *places])
 
     def of_tokens(self, values: Floats) -> Floats:
-        """The sums over each sequence of one value a token, in the order of the text."""
+        """The sum of each sequence's values, one per token, in the order of the text."""
         return np.bincount(self.line, values, minlength=len(self.first)).astype(np.float64)

@@ -6,8 +6,8 @@
 
 All sequences are processed together (`submodels.chain.crf`): a step multiplies the matrix of the previous tokens by
 the transitions. Probabilities are scaled to sum to one at each token (Rabiner 1989), so no logarithms are needed.
-CRFsuite's own tagger takes one sequence at a time and gives probabilities of tags only, where the stacker needs those
-of spans; libraries with both come with a framework for neural networks.
+CRFsuite's own tagger takes one sequence at a time and gives only probabilities of tags, but the stacker needs those of
+spans; libraries with both need a framework for neural networks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from phistack.features.arrays import Floats, Integers
 from phistack.submodels.chain.crf import Chain, Lines
 
 _LEAST = -300.0
-"""The lowest score relative to the best, so that no sum of products is zero."""
+"""The lowest score relative to the best, so no sum of products is zero."""
 
 _SEQUENCES_AT_ONCE = 512
 """In a search, which takes memory for each pair of tags."""
@@ -95,8 +95,8 @@ class Lattice:
     def best_path(self) -> Integers:
         """The best tags, in the order of the text.
 
-        A path is at most as probable as each of its tags. So the path of the most probable tags is the best of all, if
-        it is more probable than the other tags of each token together. Mostly it is; other sequences are searched.
+        A path is at most as probable as each of its tags. So the path of the most probable tags is the best, if at each
+        token it is more probable than all other tags together. Mostly it is; other sequences are searched.
         """
         path: Integers = self.probabilities.argmax(axis=1)[self.lines.place]
         # (n_sequences,): any other path has another tag somewhere.
@@ -150,7 +150,7 @@ def _forward(chain: Chain, weights: Floats, lines: Lines) -> tuple[Floats, Float
 
 
 def _normalise(rows: Floats, sums: Floats) -> None:
-    """Divide rows by their sums, which go into `sums`."""
+    """Divide rows by their sums, which are written into `sums`."""
     rows.sum(axis=1, out=sums)
     rows /= sums[:, None]
 

@@ -5,10 +5,10 @@
     weights = read_weights(Path("model.crfsuite").read_bytes())
 
 Most of a note is text that no model would take for PHI, and a twentieth of it is enough to learn from; without hard
-negatives, however, precision falls by two points. They are chosen by naive Bayes, leave one out: the sum over a token's
-attributes of the log odds of PHI, without the token's own count.
+negatives, however, precision falls by two points. They are chosen by naive Bayes with leave-one-out: the sum over a
+token's attributes of the log odds of PHI, without the token's own count.
 
-CRFsuite's reader ends the process at a damaged file, and its dump rounds weights to six digits. The layout is that of
+CRFsuite's reader kills the process at a damaged file, and its dump rounds weights to six digits. The layout is that of
 CRFsuite 0.12, `crf1d_model.c` and `cqdb.c` (Okazaki 2007); all numbers are little-endian:
 
     header       "lCRF", size of the file, "FOMC", version 100, number of features, of labels, of attributes,
@@ -51,7 +51,7 @@ _READING = 0.15
 """The approximate share of a fit before the first iteration."""
 
 _STRETCH = 20
-"""Neighbouring tokens that are sampled together, so that the CRF learns transitions."""
+"""Neighbouring tokens that are sampled together, so the CRF learns transitions."""
 
 _FEWEST = 10_000
 """The least number of sampled tokens, as sampling saves no time on a small corpus."""
@@ -69,7 +69,7 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
     """Train a CRF with CRFsuite; returns its model file.
 
     :param tags: of all tokens of each note.
-    :raises SettingsError: if training could not be repeated with the same seed.
+    :raises SettingsError: if the C library's random numbers cannot be seeded.
     """
     from pycrfsuite import Trainer
 
@@ -88,8 +88,8 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
         patients = np.broadcast_to(patients_of(tables)[learned], attributes[:, learned].shape)
         shared = discretion.shared(attributes[:, learned].ravel(), patients.ravel())
         kept &= np.pad(shared, (0, len(kept)))[: len(kept)]
-        # The model file has attributes as they come, which is the text of the notes; sorted, if a sequence that is not
-        # learned from has all of them.
+        # The model file has attributes in order of arrival, which would show the text of the notes. A first sequence
+        # with all of them sorted, which is not learned from, prevents that.
         trainer.append([sorted(names[kept].tolist())], [OUTSIDE], _NOT_LEARNED)
     sequences = list(pieces(learned, lines))
     for piece in sequences:

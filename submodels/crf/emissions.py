@@ -6,7 +6,7 @@
 The value of a template at a token is one number (see `submodels.crf.templates`), and few such numbers have a weight.
 They are found through small tables: one turns the ids of the first column into numbers 1, 2, 3, ..., or 0 for an id in
 no attribute; a second does so for the next column, a third for pairs of both, and so on. CRFsuite's tagger needs each
-attribute of each token as a string, and making the strings takes far longer than tagging.
+attribute of each token as a string; making the strings takes far longer than tagging.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Finder:
         before, n_before = of_columns[0](digits[0]), len(of_columns[0].known)
         for numbers, ids in zip(of_columns[1:], digits[1:], strict=True):
             width = len(numbers.known) + 1
-            # (n_of_template,): two numbers as one; only pairs in an attribute get a number.
+            # (n_of_template,): two numbers as one; only pairs that occur in an attribute get a number.
             pairs = before * width + numbers(ids)
             of_pairs.append(_Numbering.of(np.unique(pairs), (n_before + 1) * width))
             before, n_before = of_pairs[-1](pairs), len(of_pairs[-1].known)

@@ -55,9 +55,9 @@ class CrfSubmodel(Submodel):
     Learned by `fit`: `crosses_` (the templates in use), `chain_` (tags and transitions), `weights_` (of attributes),
     `model_` (CRFsuite's file).
 
-    :param templates: the feature crosses, or a file of them by name or path (`submodels.crf.templates`); those with a
-        column that the feature space lacks are dropped. Columns of other packages that they do not name are read at
-        the token and its two neighbours.
+    :param templates: the feature crosses, or a file of them by name or path (`submodels.crf.templates`); a template
+        with a column that the feature space lacks is dropped. Columns of other packages that no template names are read
+        at the token and its two neighbours.
     :param whole_words: whether offsets in templates count words, where tokens are pieces of words: -1 is the last
         piece of the previous word, not another piece of the same word.
     :param scheme: `BIO` or `BIOES`.
@@ -66,7 +66,7 @@ class CrfSubmodel(Submodel):
     :param c1: coefficient of the L1 penalty, which removes most attributes; only with L-BFGS.
     :param c2: coefficient of the L2 penalty.
     :param regularisation: replaces c2: the coefficient of half the squared weights relative to the mean loss of a
-        sequence, as in most programs, where c2 is relative to the sum of losses; 0 for c2.
+        sequence, as in most programs, while c2 is relative to the sum of losses; 0 to use c2.
     :param learning_rate: of stochastic gradient descent.
     :param max_iterations: the most passes over the corpus; training may converge earlier.
     :param min_count: attributes of fewer training tokens are dropped.

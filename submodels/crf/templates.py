@@ -28,7 +28,7 @@ from phistack.features.registry import FileRegistry, packaged_text
 Cross = tuple[tuple[str, int], ...]
 
 AT = "@"
-"""Separates a column from the offset of a word; no column has it in its name."""
+"""Separates a column from the offset of a word; no name of a column contains it."""
 
 CROSSES = FileRegistry("crosses", "file of feature crosses", ".txt", "phistack.submodels.crf:crosses")
 """Files by name."""

@@ -17,8 +17,8 @@ its context; otherwise the whole match is. Flags are those of Python (`i`, `m`, 
 A validator decides by the matched text and the language of the notes. Numbers are checked by phonenumbers (the
 numbering plans of the ITU) and python-stdnum (the check digits of each national standard).
 
-Python's `re` matches what phistack ships, which the tests keep quick. All other expressions, also those of a bundle,
-are matched within a time limit (`features.limited_regex`).
+Python's `re` matches the shipped expressions, which tests keep fast. All other expressions, including those of a
+bundle, are matched within a time limit (`features.limited_regex`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Pattern:
     :param matches: number of matches in training from which the precision was computed.
     :param tag: what the first token of a match gets, in `submodels.regex.token_tagger` only; empty elsewhere.
     :param place: where a user wrote it, such as `line 4 of own.toml`, for messages; empty if unknown.
-    :param shipped: whether the expression comes with phistack, so that it needs no time limit.
+    :param shipped: whether the expression comes with phistack, so it needs no time limit.
     :raises SettingsError: if a flag, the validator or the labels cannot be used.
     """
 
@@ -174,7 +174,7 @@ class Pattern:
         return start, start + len(phi)
 
     def label_in(self, label_set: str) -> str:
-        """The label that the pattern declares for a label set, by way of a mapping if need be; empty if none.
+        """The label that the pattern declares for a label set, through a mapping if needed; empty if none.
 
         :param label_set: a name, or the path of a file, which is named after it.
         """
@@ -211,7 +211,7 @@ def _shipped(name: str) -> tuple[Pattern, ...]:
 def user_patterns(path: Path) -> list[Pattern]:
     """The patterns of a user's file, each of them tried out.
 
-    :raises SettingsError: if the file cannot be read or has no pattern; by its line, if one is wrong or too slow.
+    :raises SettingsError: if the file cannot be read or has no pattern; with its line, if one is wrong or too slow.
     """
     with file_named("the pattern file", path):
         patterns = parse_patterns(read_regular(path).decode("utf-8"), path=path)
@@ -223,7 +223,7 @@ def user_patterns(path: Path) -> list[Pattern]:
 
 
 def parse_patterns(toml: str, *, path: Path | None = None, shipped: bool = False) -> list[Pattern]:
-    """The patterns of a TOML text; their expressions are read when they are used first.
+    """The patterns of a TOML text; expressions are compiled when first used.
 
     :param path: of the file, for messages.
     :param shipped: whether it comes with phistack.

@@ -6,19 +6,19 @@
 
 Finds what each pattern's own search finds, but tries a shipped pattern only where the text has one of its openings. An
 opening is a set of characters for each of a few successive places: the one before the match, then the first ones of the
-match. Every match begins with one of the openings of its expression. What is not understood in an expression allows
-everything.
+match. Every match begins with one of the openings of its expression. Parts of an expression that are not understood
+allow any character.
 
 A set is a number with a bit for each Latin-1 character. The bit of `?` is always set, as `?` represents all characters
 beyond Latin-1 too: text is read as `text.encode("latin-1", "replace")`.
 
-The parse tree is that of Python's own parser, a private module; no other file uses it. It is worth that: searched for
-everywhere, the shipped patterns take 16 times as long, and an engine of regex and TBED two and a half times.
+The parse tree is that of Python's own parser, a private module; no other file uses it. It is worth it: without openings
+the shipped patterns take 16 times as long, and an engine of regex and TBED two and a half times.
 
-All openings are looked for in one pass over the texts: each has a bit, each character at each place of an opening the
-bits of the openings that allow it, and where the conjunction over the places is not zero, a match may begin
-(bit-parallel matching, Baeza-Yates and Gonnet 1992). Libraries that search for many patterns at once, RE2 and
-Hyperscan, have no lookaround, which most patterns use.
+One pass over the texts looks for all openings. Each has a bit; for each place, each character has the bits of the
+openings that allow it there. Where the conjunction over the places is not zero, a match may begin (bit-parallel
+matching, Baeza-Yates and Gonnet 1992). RE2 and Hyperscan search for many patterns at once but have no lookaround, which
+most patterns use.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def openings(expression: str, flags: int) -> tuple[Opening, ...]:
 
 
 def _begun(nodes: Sequence[Any], flags: int, depth: int, then: _Then) -> set[Opening]:
-    """How nodes can begin that `then` follows: sets for at most `depth` places."""
+    """How nodes followed by `then` can begin: sets for at most `depth` places."""
     if not depth:
         return {()}
     if not nodes:
@@ -107,7 +107,7 @@ def _repeated(inner: Sequence[Any], flags: int, least: int, most: int, then: _Th
 
 
 def _merged(found: set[Opening]) -> list[Opening]:
-    """The same with fewer openings: those that differ in one place only become one."""
+    """The same with fewer openings: those that differ in only one place become one."""
     for place in range(DEPTH):
         shorter = {sets for sets in found if len(sets) <= place}
         joined: dict[tuple[Opening, Opening], int] = {}
@@ -119,7 +119,7 @@ def _merged(found: set[Opening]) -> list[Opening]:
 
 
 def _with_character_before(nodes: Iterable[Any], flags: int, found: Iterable[Opening]) -> tuple[Opening, ...]:
-    """The openings with what the assertions at the start of an expression say of the character before a match."""
+    """The openings with what the assertions at the start of an expression say about the character before a match."""
     before, at_boundary = ANYTHING, False
     for name, argument in nodes:
         match str(name), argument:
@@ -136,7 +136,7 @@ def _with_character_before(nodes: Iterable[Any], flags: int, found: Iterable[Ope
                 break
     if not at_boundary or any(sets[0] & ~_UNKNOWN & ~_WORD for sets in found):
         return tuple((before, *sets) for sets in found)
-    # No character of a word precedes one that is known to begin a word.
+    # A character known to begin a word has no word character before it.
     known_first = [(before & (~_WORD | _UNKNOWN) & ANYTHING, sets[0] & ~_UNKNOWN, *sets[1:]) for sets in found]
     return (*known_first, (before, _UNKNOWN))
 
@@ -176,7 +176,7 @@ class Scanner:
                 found = openings(pattern.regex, flags_of(pattern.flags))
                 rows += [(opening[1], opening, number) for opening in found]
         rows.sort()
-        # Openings with like first characters share a word, so that most places of a text are soon done with.
+        # Openings with similar first characters share a word, so most places of a text are ruled out early.
         self._words = [_word([opening for _, opening, _ in rows[i : i + _BITS]]) for i in range(0, len(rows), _BITS)]
         self._bits: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for row, (_, _, number) in enumerate(rows):
@@ -236,7 +236,7 @@ class Scanner:
 def _codes_of(texts: Sequence[str], bounds: Places) -> Places:
     """All texts in one row, of shape `(n_codes,)`.
 
-    Before each text is one code, and behind it are DEPTH codes, that are no character: no opening spans two texts.
+    One code before each text and DEPTH codes after it stand for no character, so no opening spans two texts.
 
     :param bounds: where the texts begin in the row, and its length.
     """

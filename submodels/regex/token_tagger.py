@@ -1,11 +1,11 @@
-"""Patterns and lists of words that tag tokens, of which nothing is learned: an initial tagger for TBED.
+"""Patterns and word lists that tag tokens, without learning: an initial tagger for TBED.
 
     tagger = TokenTagger.of("zhao2020", "i2b2-2014", ["HOSPITAL", ...])
     tagger.tag(table)        one tag a token: "at Mercy Hospital" gives O O I-HOSPITAL
 
 A pattern counts where it begins and ends with tokens. Its first token gets the tag B or I that the pattern carries, the
-others get I; of patterns that match one token the first in the file counts.
-Those of table 1 of Zhao 2020 are in `ensemble/papers`.
+others get I; if several patterns match a token, the first in the file counts. Those of table 1 of Zhao 2020 are in
+`ensemble/papers`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TokenTagger:
         return cls(tuple(found))
 
     def tag(self, table: FeatureTable) -> list[str]:
-        """One tag a token of a note."""
+        """One tag per token of a note."""
         tags = [OUTSIDE] * len(table)
         for pattern in self.patterns:
             label = pattern.labels[ANY_SET]

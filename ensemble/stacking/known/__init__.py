@@ -1,4 +1,4 @@
-"""Known identifiers of a note's patient, proposed beside the proposals of the submodels.
+"""Known identifiers of a note's patient, proposed in addition to the submodels' candidates.
 
 roster       the records, by patient: what each column holds, and the label that it has in an engine
 names, dates, signs    how identifiers and initials may be written, and which context supports them
@@ -8,4 +8,4 @@ identifiers  which hits are accepted, and how they change decisions that they ov
 """
 
 KNOWN = "known"
-"""The source of the votes for what a record holds."""
+"""The source of the votes for identifiers of a record."""

@@ -5,8 +5,8 @@
     [place for _, place in known.find("born in 1950")]             from 8 to 12, a part of it
 
 Day and month may be in either order; if the record's own order is ambiguous, both readings count. A part of a date is
-day and month, month and year, or the year. It is certain with the name of a month, and as month and year of four
-digits; other figures (`4/3`, `1950`) are ambiguous unless words around them mention a birth.
+day and month, month and year, or the year. It is certain if it names the month, or is a month with a four-digit year;
+other figures (`4/3`, `1950`) are ambiguous unless words around them mention a birth.
 
 Each form of a date is searched for once, and each match is looked up among the known dates.
 """
@@ -43,7 +43,7 @@ _Key = tuple[int | None, int | None, int | None]
 class _Form(NamedTuple):
     """A way to write a date; `NAME` in its pattern is the name of a month, `ROMAN` also a Roman figure.
 
-    :param needs_sign: whether it is ambiguous; `in small letters` if only without a capital.
+    :param needs_sign: whether it is ambiguous; `in small letters`: only without a capital.
     """
 
     pattern: str
@@ -71,7 +71,7 @@ class KnownDates:
     """Some dates.
 
     :param written: number -> a date as a record has it: ISO, as notes in the language write it, or a year alone.
-    :ivar figures: number -> the digits of the date in each order, six or more; without entries for what is no date.
+    :ivar figures: number -> the digits of the date in each order, six or more; no entry for what is not a date.
     """
 
     def __init__(self, written: Mapping[int, str], language: str) -> None:

@@ -11,9 +11,9 @@ its remainder, so no accepted character is uncovered.
 
     unmarked([(document, spans), ...], "en", counts.is_word, is_removed)      further spans for each note of a patient
 
-In a release a missed name is worse than a word too many. So an occurrence of a name that was found in any of the notes
-counts unless all its words are words of the language; two words of a name always count. Parts of a name have at least
-three letters, numbers and addresses at least six letters and digits.
+In a release, missing a name is worse than hiding a word too many. So a name found in one of the notes counts wherever
+it occurs, unless all its words are words of the language; two words of a name always count. Parts of a name have at
+least three letters, numbers and addresses at least six letters and digits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _INSIDE_A_SENTENCE = re.compile(r"[^\W_][,;]?[ \t]+$|[^\W_][,;]?\n$")
 class RecordSearch:
     """The search for the identifiers of a patient's record.
 
-    :param is_word: whether a folded word is one of the language; otherwise by a list of names that are.
+    :param is_word: whether a folded word is a word of the language; by default, a list of names that are words says so.
     """
 
     label_set: LabelSet
@@ -65,7 +65,7 @@ class RecordSearch:
     ) -> list[Decision]:
         """The decisions on a note and on the identifiers of a record, sorted by span.
 
-        :param is_of_columns: whether the record is from the note's own row, where a single word counts unless it is an
+        :param is_of_columns: whether the record is from the note's own row; there a single word counts unless it is an
             everyday word in small letters.
         """
         hits = [
@@ -89,7 +89,7 @@ class RecordSearch:
         return _laid_over(document.text, decisions, votes, of_staff) if votes else list(decisions)
 
     def has_name(self, text: str, index: KnownIndex, removes: Callable[[str], bool]) -> bool:
-        """Whether a text that is no note, such as a file name, contains a name of the record.
+        """Whether a text other than a note, such as a file name, contains a name of the record.
 
         :param removes: whether PHI of a label is removed.
         """
@@ -161,7 +161,7 @@ def _views(document: Document) -> tuple[PlainView, ...]:
 
 
 def _is_short(word: str) -> bool:
-    """Whether it is so short that it is a word or an abbreviation in any alphabetic language."""
+    """Whether it is so short that it may be a word or an abbreviation in any alphabetic language."""
     return len(word) <= _SHORT and not is_without_blanks(word)
 
 

@@ -8,8 +8,8 @@
 
 A word of a name may be spelt out (`oestergaard`), have signs or blanks between its letters (`Mac Donald`, `B.i.r.c.h`)
 or be another form of a first name (`Lupe`); several may be one word, as in a user name (`aHill2`, `hillann`). `Hill` is
-no part of `Hillary`, but of `AnnHill` and of `hill7`. A typing error is an insertion, deletion, substitution or swap
-in a word of five letters or more. The tables are `spellings.toml` and `ensemble/deidentification/nicknames.toml`.
+found in `AnnHill` and `hill7`, but not in `Hillary`. A typing error is an insertion, deletion, substitution or swap in
+a word of five letters or more. The tables are `spellings.toml` and `ensemble/deidentification/nicknames.toml`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def other_names(name: str) -> frozenset[str]:
 
 
 def one_edit_away(word: str, known: Iterable[str]) -> list[str]:
-    """The known words that equal a word but for one typing error; none if it is a known word itself."""
+    """The known words one typing error away from a word; none if it is a known word itself."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 

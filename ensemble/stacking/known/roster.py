@@ -229,7 +229,7 @@ def kept_open(path: Path, digest: str, key: bytes | None, index: Path | None) ->
 
 
 def tell_unused(roster: Roster, labels: Collection[str]) -> None:
-    """Warn of columns that are not searched for; :param labels: of the engine, which columns may be named as."""
+    """Warn of columns that are not searched for; :param labels: of the engine, which may name columns."""
     unused = [shown_label(column) for column in roster.columns if not role_of(column) and column not in labels]
     if unused:
         _LOG.warning("columns of the roster that are ignored, as their names say nothing: %s", ", ".join(unused))

@@ -40,7 +40,7 @@ from phistack.features.text_words import Index, Reading, folded_words, is_withou
 _SHORTEST, _SHORTEST_PHONE, _LONGEST_COUNTRY = 4, 7, 3
 _LONG_WORD = 5
 _LETTERS_APART, _BLANKS_APART = 3, 6
-"""The fewest letters of a word with gaps between all letters; in small letters with blanks between some."""
+"""The fewest letters of a word with gaps between all letters, and of one in small letters with blanks between some."""
 
 _BEFORE_A_NAME = frozenset("mc mac o d l de di da du la le van von fitz ap".split())
 """A prefix that makes another name, as in McDonald."""

@@ -5,10 +5,10 @@
     tells_birth("born in ", "", "en")                         the words around: the year between is one of birth
 
 Initials are two or more capitals in the order of the name, beginning with its first word, with or without full stops,
-hyphens and blanks. Ambiguous ones need a sign: with full stops, usual abbreviations (`A.M.`) and those that another
-name may follow; without, usual abbreviations, two letters, letters with blanks between them, and lines in capitals. A
-title before them, a credential after them or a word such as `patient` is a sign; so is a line with nothing else, unless
-they are a usual abbreviation. The tables are in `signs.toml`.
+hyphens and blanks. Ambiguous ones need a sign. With full stops these are usual abbreviations (`A.M.`) and initials that
+another name may follow; without, usual abbreviations, two letters, letters with blanks between them, and initials in
+lines of capitals. A title before them, a credential after them or a word such as `patient` is a sign; so is a line with
+nothing else, unless they are a usual abbreviation. The tables are in `signs.toml`.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _birth(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _of(section: str, language: str) -> tuple[str, ...]:
-    """The words of a language and of English, without those that mean it in English only."""
+    """The words of a language and of English, without those that mean it only in English."""
     table = _tables()[section]
     english = (word for word in table["en"] if language == "en" or word not in _OF_ENGLISH_ONLY)
     return tuple(dict.fromkeys((*english, *table.get(language, ()))))
@@ -123,7 +123,7 @@ def _any(words: Iterable[str]) -> str:
 class KnownInitials:
     """The initials of some persons.
 
-    :param names: number -> a name, first name first unless there is a comma behind the last one.
+    :param names: number -> a name, first name first unless a comma follows the last name.
     """
 
     def __init__(self, names: Mapping[int, str], language: str) -> None:

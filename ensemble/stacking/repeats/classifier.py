@@ -96,7 +96,6 @@ class RepeatClassifier:
 
     Learned by `fit`: `svm_` (`None` where there were too few repeats), `kernel_`, `calibration_`, `threshold_`,
     `figures_` and `out_of_fold_` (the training notes' decisions, with repeats; not saved).
-
     """
 
     def __init__(self, counts: WordCounts) -> None:

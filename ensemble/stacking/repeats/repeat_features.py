@@ -61,7 +61,7 @@ class RepeatPlace:
 
 
 def is_plain_name(place: RepeatPlace) -> bool:
-    """Whether a repeat is part of a name, has a capital, and a word that is no word of the language."""
+    """Whether a repeat is part of a name and has a capital and a word that is not a word of the language."""
     is_new = not all(map(place.counts.is_word, place.repeat.parts))
     return place.repeat.is_name and place.written[:1].isupper() and is_new
 

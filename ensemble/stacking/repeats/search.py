@@ -5,7 +5,7 @@
     repeats[1][0].span                                                Span(0, 11, "PATIENT")
 
 Case and accents do not matter, and only whole words are found. Any part of a name counts, in its order, or inverted
-with a comma (`Smith, Dana`); a title only before the name, and a part of less than three letters only beside another.
+with a comma (`Smith, Dana`); a title only before the name, and a part of fewer than three letters only beside another.
 Numbers, addresses and user names count as a whole. A place inside a marked span is no repeat; one that extends it is.
 """
 
@@ -36,11 +36,11 @@ _GAP = re.compile(r"[ \t]{0,3},?[ \t]{0,3}(?:\r?\n)?[ \t]{0,3}|[-‐‑'’]")
 _AFTER_INITIAL = re.compile(r"\.?[ \t]?,?[ \t]?")
 _SHORTEST_PART, _SHORTEST_CODE, _LONGEST, _WIDEST_GAP = 3, 4, 9, 3
 _MOST_SEEDS = 20
-"""The most names with the same word; of more, the most frequent are searched for."""
+"""The most names with the same word; if there are more, the most frequent are searched for."""
 
 NUMERALS = frozenset({"ii", "iii", "iv"})
 _END = " "
-"""Appended to each word of the index, so that only whole words match."""
+"""Appended to each word of the index, so only whole words match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Seed:
 
     :param words: folded, in order.
     :param parts: the words that count alone; empty if only the whole counts.
-    :param first: index of the first word that is no title.
-    :param is_inverted: whether a mention has a comma, so that the first words may follow.
+    :param first: index of the first word that is not a title.
+    :param is_inverted: whether a mention has a comma, so the first words may follow.
     :param written: the words as in the mentions.
     :param places: index of a note -> start of its first mention.
     :param probability: of the surest mention.
@@ -83,7 +83,7 @@ class Repeat:
 
     @property
     def is_name(self) -> bool:
-        """Whether it repeats a name, of which parts count."""
+        """Whether it repeats a name; parts of names count."""
         return any(seed.parts for seed in self.seeds)
 
     @property

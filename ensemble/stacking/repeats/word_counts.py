@@ -129,7 +129,7 @@ class WordCounts:
 def seen_words(counts: WordCounts | None) -> Callable[[str], bool] | None:
     """Whether a word in small letters was outside PHI in the notes of three training patients and of one in a hundred.
 
-    Fewer patients have a word of another language, as in an English quotation.
+    A word of another language, as in an English quotation, has fewer patients.
 
     :returns: `None` for an engine without word counts.
     """
