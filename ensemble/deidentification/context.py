@@ -35,7 +35,7 @@ class Context:
 
     @property
     def day_first(self) -> bool:
-            """Whether numeric dates put the day first, judged by the patient's dates or else by the language."""
+        """Whether numeric dates put the day first, judged by the patient's dates or else by the language."""
         return has_day_first(self.memory.day_first, self.language)
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:

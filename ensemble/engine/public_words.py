@@ -4,7 +4,7 @@
     is_public("garcia"), is_public("1987"), is_public("birchwood")     True, True, False: folded words
 
 They come from what ships with phistack: lists of words of the language, of frequent names, places, dates and titles,
-patterns, and the sentences of the self-test. One or two characters, zeros and the years from 1900 to 2099 are public too.
+patterns, the sentences of the self-test. One or two characters, zeros and the years from 1900 to 2099 are public too.
 """
 
 from __future__ import annotations

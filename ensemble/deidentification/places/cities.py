@@ -8,9 +8,9 @@
     surrogate_nearby("Södermalm", context)   "Kungsholmen": an island of Stockholm, where one lives *på* and not *i*
     stays("ADDRESS", "Värmland", context)    True, where the options let counties stay
 
-The tables are in `places/LANGUAGE.toml`: region -> state -> its abbreviation and larger cities. A city that is in
-no table becomes any city of the language's own country. As in Dalianis (2019), places are also exchanged for others of the same
-county and preposition: `[towns]` of a county, places that are `[alike]` (squares, parks, islands), those said with
+The tables are in `places/LANGUAGE.toml`: region -> state -> its abbreviation and larger cities. A city that is in no
+table becomes any city of the language's own country. As in Dalianis (2019), places are also exchanged for others of the
+same county and preposition: `[towns]` of a county, places that are `[alike]` (squares, parks, islands), those said with
 `[on]`, and what is `[general]`.
 """
 
