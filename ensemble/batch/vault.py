@@ -5,9 +5,9 @@
     vault.write(Path("vault"), tokens, log_end)             all notes of the run
     originals(Path("out"), Path("vault"), key, ["110-01"])      [{"id": "110-01", "parts": [{"text": "Seen by ..."}]}]
 
-A vault is lines of Fernet tokens (AES-128 in CBC mode with HMAC-SHA256, of the library cryptography): which run it is
-of, then each note that came out, in the order of the output. Who opened it, when, and for which notes is in a log
-beside it, each line sealed with an HMAC of it and of the seal before.
+A vault consists of lines of Fernet tokens (AES-128 in CBC mode with HMAC-SHA256, of the library cryptography): first
+its run, then each note that came out, in the order of the output. A log beside it says who opened it, when, and for
+which notes; each line is sealed with an HMAC of itself and of the seal before.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Vault:
                 file.writelines(f"{token}\n" for token in (self._token({"run": self.run, "log": log_end}), *tokens))
 
     def refuse_other(self, path: Path) -> None:
-        """Refuse a path at which anything else than a vault of this run is; :raises SettingsError: saying so."""
+        """Refuse a path that holds anything but a vault of this run; :raises SettingsError: saying so."""
         with suppress(SettingsError):
             if not os.path.lexists(path) or self.run_of(path) == self.run:
                 return
@@ -119,7 +119,7 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
 
     :param notes: the output of the run.
     :param path: of the vault; who asks, when and for which notes is added to the log beside it before anything is read.
-    :param ids: of the notes, in the output; none for all.
+    :param ids: those of the notes in the output; empty for all.
     :raises CorpusError: if there is no such run, a note is not there, or was changed.
     :raises SettingsError: if the vault cannot be opened, is of another run, or its log was changed.
     :raises StorageError: if the log cannot be written.

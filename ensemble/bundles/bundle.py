@@ -1,8 +1,8 @@
-"""A trained engine on disk: a folder, or a zip file if its name ends so.
+"""A trained engine on disk: a folder, or a zip file if its name ends in .zip.
 
     manifest.json         protocol, kinds, versions, SHA-256 of every other file, figures, what it was trained on
     MODEL_CARD.md         the same for people
-    certificates.json     at most how much it leaves, where it was certified
+    certificates.json     bounds on how much it leaves, if it was certified
     calibration.svg       reliability diagrams of submodels and stack, out of fold
     settings.toml         how it was trained; `train --config BUNDLE` reads it
     label_set.json        labels, categories, HIPAA membership
@@ -122,7 +122,7 @@ def write_files(path: Path, manifest: Mapping[str, Any], contents: Mapping[str, 
 def load_bundle(path: Path | SavedFiles, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked.
 
-    :param path: of the bundle, or its files, where another bundle holds it.
+    :param path: that of the bundle, or its files if another bundle holds it.
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
     :raises BundleError: if the bundle is damaged or changed, has no stacker for that subset, or needs a package, tagger
         or server that is missing.

@@ -2,7 +2,7 @@
 
     write_note_nlp(Path("clean.csv"), Path("note_nlp.csv"))     1,234: how many rows
 
-The rows are of the output: its ids, and places and words in its texts. They tell surrogates from what was missed, as
+The rows describe the output: its ids, and places and words in its texts. They tell surrogates from what was missed, as
 `replaced.jsonl` does.
 """
 

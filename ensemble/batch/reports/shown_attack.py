@@ -70,7 +70,7 @@ def _remarks(found: Attack) -> Iterator[str]:
 
 
 def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> None:
-    """Write the list and the page, and into the summary's page, in place of those of an earlier attack.
+    """Write the list, the page and the items in the summary's page, over those of an earlier attack.
 
     :raises StorageError: if the disk refuses.
     """
