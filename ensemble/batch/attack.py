@@ -58,8 +58,8 @@ class LookAlike(NamedTuple):
     """A place in the output that was not replaced and looks like an identifier.
 
     :param note: its id, as reports show it, with the number of the text if the note has several.
-    :param label: the one with the highest votes; empty if no model proposed the place and it is only not known to be safe.
-    :param likely: how sure the attacker is, in [0, 1]: the mean score of the models, or a value for the form of the word.
+    :param label: the one with the highest votes; empty if no model proposed it and it is only not known to be safe.
+    :param likely: how sure the attacker is, in [0, 1]: the mean score of the models, or by the form of the word.
     :param votes: the models that mark it.
     """
 

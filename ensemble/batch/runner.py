@@ -79,7 +79,7 @@ def deidentify(settings: RunSettings) -> Summary:
         key or code are not those with which the run began.
     :raises CorpusError: if the input cannot be opened.
     :raises StorageError: if the disk is full or fails; a later start goes on.
-    :raises MissingResourceError: if the cluster is gone, or processes die whatever they are given; a later start goes on.
+    :raises MissingResourceError: if the cluster is gone, or processes die whatever they get; a later start goes on.
     """
     form = open_format(settings.source, settings.target, settings.form_settings, settings.form)
     form.found.refuse_none()

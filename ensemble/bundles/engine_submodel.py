@@ -118,7 +118,7 @@ class EngineSubmodel(Submodel):
         return manifest_digest(self.path) + code_digest()
 
     def read_ahead(self, tables: Sequence[FeatureTable], folder: Path) -> None:
-        """Write what the engine finds in the notes; :raises TrainingError: if it has no label in common with the gold."""
+        """Write what the engine finds in the notes; :raises TrainingError: if it shares no label with the gold."""
         found = self._found(tables)
         self._learn(tables, found)
         write_json(folder / _AHEAD, {_key(t.document): rows for t, rows in zip(tables, found, strict=True)})

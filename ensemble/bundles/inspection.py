@@ -4,10 +4,10 @@
     found.table()                 counts by label
     found.read                    those with a word that can be read
 
-All files but that of installed clusters are decoded: the strings in JSON and arrays, text, the attributes of CRFs by
-the values that they are numbers of. Words are runs of letters or digits, folded. A word of a public list says nothing
-(`ensemble.engine.public_words`), so an identifier can be read if another of its words can; in one piece, if all its
-words follow each other in one string, and it has more than one, of which one is longer than two letters.
+All files except that of installed clusters are decoded: the strings in JSON and arrays, text, and the values behind
+the numbers in CRF attributes. Words are runs of letters or digits, folded. A word of a public list says nothing
+(`ensemble.engine.public_words`), so an identifier can be read if any other of its words can. It can be read in one
+piece if its words, two or more and one of them longer than two letters, follow each other in one string.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _decoded(files: SavedFiles, name: str) -> Iterator[str]:
 
 
 def _attributes(files: SavedFiles, name: str) -> Iterator[str]:
-    """The words that attributes of a CRF join, from left to right; the values of one column are in the vocabularies."""
+    """The words that attributes of a CRF join, from left to right; values of single columns are in the vocabularies."""
     home = name.removesuffix(f"/{_CRF}")
     root = home[: home.rindex("submodels/")]
     space = FeatureSpace.load(files.part(f"{root}features"))

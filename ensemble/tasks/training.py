@@ -84,7 +84,7 @@ def train_with_report(
     :param seeds: how many seeds to train with, for means and deviations; the bundle is that of the first.
     :param resampling: how the report draws intervals and p-values.
     :param sources: where the notes are from, for the model card.
-    :param wish: how much the engine may leave; its thresholds are lowered so, and the bundle has the certificate.
+    :param wish: how much the engine may leave; its thresholds are lowered to keep it, and the bundle is certified.
     :param measure: further measurements of the engine for the card: rows with `corpus`, `figure` and `value`.
     """
     refuse_taken(path)
@@ -150,7 +150,7 @@ def train_with_report(
 def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
     """Whether an engine of few notes does better on them than the one that ships, and what to do, in a sentence.
 
-    What counts is which identifiers are touched, twice, and which marked spans touch one, whatever the labels.
+    The score is F2 whatever the labels: recall of the identifiers touched, precision of the spans that touch one.
 
     :param corpus: the training notes, on which the engine is judged out of fold.
     :param path: of its bundle.

@@ -6,8 +6,8 @@
                         the last line, so that cutting off is seen; the checksums of the output and of the other reports
 
 Each line's `chain` is the SHA-256 of the previous chain and the line. Whoever changes, removes or moves a line must
-change all that follow, and the seal: an HMAC under the user's key, written if the run had one. The log holds no text, and ids
-can be hidden as HMACs.
+change all that follow, and the seal: an HMAC under the user's key, written if the run had one. The log holds no text,
+and ids can be hidden as HMACs.
 """
 
 from __future__ import annotations

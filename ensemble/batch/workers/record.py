@@ -188,7 +188,7 @@ class KnownWords:
         self._asked = dict.fromkeys(words, True)
 
     def has_like(self, word: str) -> bool:
-        """Whether one equals the word without case and accents, or is one edit (from 5 letters) or two (from 8) away."""
+        """Whether one is the word apart from case and accents, or one edit (from 5 letters) or two (from 8) away."""
         plain = fold(word)
         if plain not in self._asked:
             self._asked[plain] = any(_near(plain, other) for other in self._by_start.get(plain[:1], ()))
