@@ -104,7 +104,7 @@ class Retrainer:
         return learned + changed + scores
 
     def _trained_on(self, corpus: Corpus) -> Path:
-        """Train an engine in another process; its bundle is in the folder of the decisions, and no copy of the notes stays.
+        """Train an engine in another process; its bundle is in the folder of the decisions, no copy of the notes stays.
 
         :raises TrainingError: with what the command said, if it did not succeed.
         """

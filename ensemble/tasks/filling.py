@@ -309,7 +309,7 @@ class Filler:
         return written
 
     def _template(self, way: str, contexts: Sequence[Context], rng: random.Random) -> list[str | Placeholder]:
-        """What a placeholder calls for; the context gives kind, role and form where the placeholder leaves them open."""
+        """What a placeholder calls for; the context gives kind, role and form where these are left open."""
         habits = habits_of(self.language)
         if known := slots_of_labels(self.language).get(way):
             return [habits.drawn(way, contexts, rng) or rng.choice(known)]
