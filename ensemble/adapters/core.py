@@ -62,7 +62,7 @@ class Settings(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What became of a text.
+    """The result of a text.
 
     :param text: the new text; `None` if there was none, or there is an error.
     :param error: a code, a colon and the reason, without a word of the text; `None` if all is well.

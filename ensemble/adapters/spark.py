@@ -2,7 +2,7 @@
 
     redact_spark(notes, text="note", patient="mrn", model="english").write.parquet("clean")
 
-Each Python worker loads the engine once, from the path or by the name, so it must be there on each machine; nothing is
+Each Python worker loads the engine once, from the path or by the name, so it must exist on each machine; nothing is
 broadcast. The key is part of the plan, as with any function of Python.
 """
 

@@ -1,4 +1,4 @@
-"""The columns of a table in a run, and what becomes of each.
+"""The columns of a table in a run, and the treatment of each.
 
     columns = Columns(patient="mrn", others={"id": "keep", "mrn": "pseudonym", "name": "NAME", "ward": "keep"})
     columns.treatment("ward")        "keep"
@@ -54,7 +54,7 @@ _KINDS: Mapping[str, Sequence[str]] = _TABLE["kinds"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What becomes of each column of JSONL, CSV or Parquet.
+    """The treatment of each column of JSONL, CSV or Parquet.
 
     :param id: names the note in reports; None to name it by its place.
     :param texts: the note; one column or more.
@@ -97,7 +97,7 @@ class Columns:
 
     @property
     def is_patient_named(self) -> bool:
-        """Whether an option names the column of patients, which must then be there."""
+        """Whether an option names the column of patients, which must then exist."""
         return self.patient not in (None, PATIENT_COLUMN)
 
     @property

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS register (
 
 
 class DoneChunk(NamedTuple):
-    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts on its notes, the number of
+    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts about its notes, the number of
     notes, and how many of them are in quarantine."""
 
     input: bytes
@@ -46,7 +46,7 @@ class DoneChunk(NamedTuple):
 
 
 class Journal:
-    """The journal in a folder, made if it is not there.
+    """The journal in a folder, made if missing.
 
     :param folder: that of the unfinished run; only one process may use it.
     :raises StorageError: in every method, if the disk is full or fails.

@@ -167,7 +167,7 @@ class InputFormat:
         return digest.hexdigest()
 
     def find_columns(self, *, keyed: bool) -> Columns | None:
-        """What becomes of each column that is there; None for a format without columns.
+        """The treatment of each column in the input; None for a format without columns.
 
         :raises CorpusError: if a column is missing, doubled or has no treatment, or a value cannot be treated as asked.
         :raises SettingsError: if columns are named that the format cannot have, or a pseudonym lacks a key.

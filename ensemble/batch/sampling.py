@@ -53,7 +53,7 @@ def draw_patients(
     :param patients: how many; or as many as have `notes` notes together.
     :param strata: the stratum of each note, to draw from each stratum its share of patients. A patient belongs to the
         stratum of most of the patient's notes.
-    :raises CorpusError: if there are not so many.
+    :raises CorpusError: if there are too few.
     """
     by_patient: dict[str, list[Document]] = {}
     of_patient: defaultdict[str, Counter[str]] = defaultdict(Counter)

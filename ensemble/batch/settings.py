@@ -39,7 +39,7 @@ class NoteSettings:
 
     :param key: the secret of surrogates and seals; at least 16 bytes.
     :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
-    :param form_settings: how to read the input, and what becomes of its columns.
+    :param form_settings: how to read the input, and the treatment of its columns.
     :param struck: folded words to be removed everywhere.
     :param options: of the engine, without the roster.
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
@@ -167,7 +167,7 @@ class RunSettings(NoteSettings, RunFiles):
 
 
 def read_struck(path: Path | None) -> frozenset[str]:
-    """The words of a strike list, folded: the first column of a file with a word a line, as of a review list.
+    """The words of a strike list, folded: the first column of a file with a word a line, such as a review list.
 
     :raises SettingsError: if the file cannot be read, or an entry is not one word.
     """

@@ -1,4 +1,4 @@
-"""The files of an unfinished run: each chunk's part of the output, and the facts on its notes.
+"""The files of an unfinished run: each chunk's part of the output, and the facts about its notes.
 
     OUT.partial/lock                  held while a process works on the run
     OUT.partial/journal.sqlite        which chunks are done
@@ -128,7 +128,7 @@ class Store:
         return done is not None and found == (done.data, done.records)
 
     def records(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-        """The number of each chunk, and the facts on each of its notes, in order."""
+        """The number of each chunk, and the facts about each of its notes, in order."""
         for number in self.journal.numbers():
             content = self._path(number).with_suffix(".json").read_bytes()
             yield number, json.loads(content.decode("utf-8", "surrogatepass"))
@@ -160,7 +160,7 @@ def _edited(row: Row, result: NoteResult | None) -> Row:
 
 
 def _record(row: Row, result: NoteResult | None, vault: Vault | None) -> dict[str, Any]:
-    """The facts on a note: those of its result, or the problem and nothing else."""
+    """The facts about a note: those of its result, or only the problem."""
     named = {"id": row.id, "place": row.place, "patient": row.patient}
     problem = row.problem or (result.problem if result else "")
     for name in (shown_id(row.id), hashed(row.id)):

@@ -84,7 +84,7 @@ class Vault:
         raise SettingsError(f"{path} is already there; give --vault another name")
 
     def run_of(self, path: Path, log_end: str | None = None) -> str:
-        """The run of a vault; :raises SettingsError: if it is not a vault, or is of another run."""
+        """The run of a vault; :raises SettingsError: if it is not a vault, or belongs to another run."""
         head = self.opened(path, 0, next(self.tokens(path), b""))
         if log_end not in (None, head["log"]):
             raise SettingsError(
@@ -120,8 +120,8 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
     :param notes: the output of the run.
     :param path: of the vault; who asks, when and for which notes is added to the log beside it before anything is read.
     :param ids: those of the notes in the output; empty for all.
-    :raises CorpusError: if there is no such run, a note is not there, or was changed.
-    :raises SettingsError: if the vault cannot be opened, is of another run, or its log was changed.
+    :raises CorpusError: if there is no such run, or a note is missing or was changed.
+    :raises SettingsError: if the vault cannot be opened, belongs to another run, or its log was changed.
     :raises StorageError: if the log cannot be written.
     """
     form, summary = opened_output(notes)

@@ -81,7 +81,7 @@ def save_bundle(
 
     :param path: a new folder or `.zip` file.
     :param self_test: the result of `ensemble.bundles.self_test.self_test`.
-    :param trained_on: JSON-ready facts on the training corpus and settings, without text.
+    :param trained_on: JSON-ready facts about the training corpus and settings, without text.
     :param figures: JSON-ready scores, with their protocol.
     :param models: the files of submodels that are saved already, by name; only the others are saved here.
     :param settings: of the training, by `EngineSettings.to_toml`; empty if unknown.

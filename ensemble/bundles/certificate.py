@@ -64,7 +64,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """The most that an engine and a policy leave, at each choice of recall.
 
-    :param bundle: digest of the engine; `policy` and `corpus`: likewise.
+    :param bundle: digest of the engine; `policy` and `corpus`: their digests.
     :param policy_name: for people.
     :param date: of the measurement, in UTC.
     :param bounds: choice of recall -> `all` and `direct` identifiers -> bounds, from the safest choice on.

@@ -1,4 +1,4 @@
-"""Which engines read some notes: the one that ships for the language of most of them, and others beside one.
+"""The choice of engines for notes: the one that ships for the language of most of them, and others beside it.
 
 chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
 chosen.path         the bundle `spanish`

@@ -47,7 +47,7 @@ _DEEPEST = 5
 """The most slashes in the file names of an engine that another one can hold."""
 
 _LEAST_SHARE = 0.1
-"""A gold label that fewer of the spans of a label meet, as a share, is no candidate for it."""
+"""A gold label that a smaller share of the spans of a label meet is no candidate for it."""
 
 _Row = tuple[int, int, str, float, bool]
 """Start, end, the engine's label, probability, and whether it accepted this."""

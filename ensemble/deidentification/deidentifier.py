@@ -48,7 +48,7 @@ class Note:
     """A note whose PHI is to be changed.
 
     :param counted: where numbers without a key are counted.
-    :param chain: which surrogates come next, where those of names change.
+    :param chain: which surrogates come next, if those of names change.
     :param heading: the heading of the text, such as the name of its column.
     """
 

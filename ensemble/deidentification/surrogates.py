@@ -59,7 +59,7 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
     """Another mention of the same kind.
 
     :param kind: one of `ensemble.deidentification.kinds.KINDS`.
-    :returns: None where none can be made: the mention cannot be read, the kind has no surrogates, or the choice is
+    :returns: None if none can be made: the mention cannot be read, the kind has no surrogates, or the choice is
         an identifier of the note.
     """
     core = mention.strip()

@@ -1,4 +1,4 @@
-"""What became of the PHI of a note, and the proof that nothing else changed.
+"""What replaced the PHI of a note, and the proof that nothing else changed.
 
 Replacement(Span(12, 17, "DOCTOR"), 12, 20, "tag")     one stretch of PHI, and where in the output what replaced it is
 verify(document, result)                               raises unless every character outside the spans is unchanged
@@ -22,7 +22,7 @@ from phistack.features.shown import shown_id
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What became of one stretch of PHI.
+    """The replacement of one stretch of PHI.
 
     :param span: the stretch in the note, with the label that decided; overlapping spans are one stretch.
     :param start_in_output: offset of its first character in the new text, in code points.

@@ -49,7 +49,7 @@ _LONGEST_HEADING = 40
 
 @dataclass(frozen=True)
 class SafeText:
-    """What identifies no one, in some languages.
+    """Text that identifies no one, in some languages.
 
     :param words: in small letters, that are not names.
     :param clinical: words and abbreviations, in small letters, that are safe with a capital anywhere.
@@ -67,7 +67,7 @@ class SafeText:
 
     @classmethod
     def of(cls, languages: Sequence[str], own: Iterable[str] = ()) -> SafeText:
-        """What is safe in any of some languages.
+        """Text that is safe in any of these languages.
 
         :param own: further words, in small letters, that are not names.
         """

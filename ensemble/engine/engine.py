@@ -227,7 +227,7 @@ class Engine:
         return {model.name: model.propose(tables) for model in self.submodels}
 
     def read(self, documents: Iterable[Document], *, traced: bool = False) -> Iterator[Reading]:
-        """What becomes of each note, in order.
+        """The reading of each note, in order.
 
         Names accepted in one note are also searched for in the patient's neighbouring notes.
 

@@ -39,7 +39,7 @@ class EngineOptions:
 
     :param cascade: whether expensive submodels read only the lines in doubt, where the engine was trained to do so.
     :param recall: the operating point: `high`, `balanced` or `precise`; or `everything`, as in `engine.doubt`.
-    :param other_languages: what becomes of a passage in a language that no engine at hand reads. `replace`: it is
+    :param other_languages: what happens to a passage in a language that no engine at hand reads. `replace`: it is
         replaced whole by, say, `[TEXT IN RUSSIAN]`, and a note that is mostly such text is held back; `hold`: every
         note with such a passage is held back; `read`: the engine reads everything.
     :param roster: what is known about the patients; it is searched for in their notes.

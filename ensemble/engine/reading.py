@@ -22,14 +22,14 @@ from phistack.features.plain_view import PlainView
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """What became of a note.
+    """The result of reading a note.
 
     :ivar document: the note as it was written, without spans; `view` is its plain view.
     :ivar objection: why it was not read, without quoting it; empty if it was.
     :ivar elsewhere: its passages in other languages that another engine reads, with its name.
     :ivar unread: what no engine read, labelled `TEXT IN RUSSIAN`; the whole note if there is an objection.
     :ivar decisions: on each candidate, sorted by span; accepted ones do not overlap.
-    :ivar rejected_beside: what engines beside considered and did not accept.
+    :ivar rejected_beside: what the engines beside it considered and did not accept.
     :ivar trace: after each step its name and the number of accepted spans; kept only if asked for.
     """
 

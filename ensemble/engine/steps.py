@@ -34,7 +34,7 @@ LONGEST_PIECE = 100_000
 """Longer notes are read in pieces of at most this many characters."""
 
 CANNOT_BE_READ = f"{UNREAD}THAT CANNOT BE READ"
-"""The label of what is not text."""
+"""The label of a note that is not text."""
 
 _BREAKS = ("\n\n", "\n", " ")
 

@@ -69,7 +69,7 @@ class Change(NamedTuple):
 
 
 class Scheme(msgspec.Struct, frozen=True, tag="scheme"):
-    """The first line: the labels, as of a `LabelSet`, and the seed that draws which notes are set aside."""
+    """The first line: the labels, as in a `LabelSet`, and the seed that draws which notes are set aside."""
 
     label_set: str
     categories: dict[str, str]
@@ -161,7 +161,7 @@ class Judgement:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """All spans that are there, judged or not."""
+        """All present spans, judged or not."""
         return tuple(sorted(self.states))
 
     def fits(self, line: Edited) -> bool:
@@ -182,7 +182,7 @@ class Judgement:
 class Decisions:
     """The journal in a folder, and the judgements in it.
 
-    :param folder: made if it is not there; no other user can read it.
+    :param folder: made if missing; no other user can read it.
     :param scheme: for a new journal; an existing journal keeps its own.
     :raises CorpusError: if there is no journal and no scheme, or it is damaged.
     :raises SettingsError: if another process has the folder.

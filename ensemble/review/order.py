@@ -4,9 +4,9 @@
     in_order(outlooks, "uncertain", seed=0)            [7, 2, ...]: positions
     is_drawn(0, "aside", "patient 110", 0.2)           the same in each run, on each machine
 
-`uncertain` begins with the notes in which a reader meets the most wrong decisions: the number that the probabilities of
-the stack let expect, per length of the note. (These probabilities already contain the disagreement of the submodels;
-adding it made the order worse.) `diverse` begins with the notes in which a decision teaches most: a word counts by the
+`uncertain` begins with the notes in which a reader meets the most wrong decisions: the number expected from the
+probabilities of the stack, per length of the note. (These already contain the disagreement of the submodels; adding it
+made the order worse.) `diverse` begins with the notes in which a decision teaches most: a word counts by the
 wrong decisions expected near it, and less in each further note. The choice is greedy, which reaches at least 1 - 1/e of
 the optimum (Nemhauser et al. 1978). `random` is the baseline of both; `python -m benchmarks.review` compares them.
 """

@@ -8,7 +8,7 @@ The same placeholder with the same number is the same person, place or number in
 number is one of the persons and things of the patient, who has the sex of most pronouns of the notes. The days that
 placeholders give are all moved alike for a patient: the latest becomes the first visit of an invented patient.
 
-If a placeholder does not say what was there, such as `___`, or whose name it was, a CRF decides by the words around.
+If a placeholder does not say what was there, such as `___`, or whose name it was, a CRF decides by the surrounding words.
 It learns from invented notes (or others) in which a single word replaces all PHI.
 """
 
@@ -53,14 +53,14 @@ _TO_TELL_CASE, _ALL = 40, 0.99
 _DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
 """Kinds that are drawn anew for each mention; only a number shows which mentions are the same."""
 _WORD = "Xxxxx"
-"""Replaces all PHI; the words around must show what it was."""
+"""Replaces all PHI; the surrounding words must show what it was."""
 _NOTES = 300
 """How many invented notes the CRF learns this from."""
 Notes = Sequence[tuple[Document, Sequence[Placed]]]
 """Notes with their placeholders."""
 
 SURE = 0.6
-"""The least probability of a kind that the words around show."""
+"""The least probability of a kind that the surrounding words show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ def fill(
     :param corpus: their spans, if any, move with the text.
     :param style: by default the shipped one that has the most placeholders in the notes.
     :param language: by default that of the style, or of the notes.
-    :param like: annotated notes in the labels of the language, to learn from them what the words around tell; by
+    :param like: annotated notes in the labels of the language, to learn from them what the surrounding words tell; by
         default invented ones.
-    :param sure: the least probability of what the words around tell.
+    :param sure: the least probability of what the surrounding words tell.
     :param copies: how many of each note are made, about different patients; two or more are named `NOTE-COPY`. More
         copies show more of the forms that an identifier may have in a place.
     :raises CorpusError: if there is no placeholder, or none that is known.
@@ -209,7 +209,7 @@ def scrubbed(note: Document, spans: Iterable[Span], write: Callable[[Span], str]
 
 
 def _labelled_by_context(notes: Notes, language: str, like: Corpus | None, sure: float, seed: int) -> Notes:
-    """The placeholders with the label that a CRF gives them by the words around; without one where it is unsure."""
+    """The placeholders with the label that a CRF gives them by the surrounding words; without one where it is unsure."""
     learned = like or synthesize(_NOTES, seed=seed, language=language, registers="all")
     learned = replace(learned, documents=tuple(scrubbed(n, n.spans, lambda _: _WORD) for n in learned.documents))
     places = [[Span(placed.start, placed.end, _WORD) for placed in found] for _, found in notes]

@@ -1,4 +1,4 @@
-"""Where PHI was taken out of notes, and what was there, by styles of placeholders.
+"""Styles of placeholders, which say where PHI was taken out of notes, and what was there.
 
     Style.of("mimic-iii").find("Dr. [**Last Name (STitle) 12**]", "en")
     [Placed(4, 31, "Last Name (STitle)", "12", ("[[DOCTOR:lastname]]",))]
@@ -6,9 +6,9 @@
 A style is a TOML file. Its `pattern` is a regular expression: the group `kind` says what was there, the group `which`
 says which one. Its table `[kinds]` has regular expressions for whole kinds, or for a kind, a blank and which; the first
 that fits counts. Each has what is written there, in the notation of `ensemble.synthesis.grammar`, or a list: then the
-words around decide. Groups `year`, `month` and `day` of a kind give a date. What a name, place or date leaves open,
-above all its form, is drawn as templates have it between such words (`ensemble.synthesis.habits`). Without `[kinds]`,
-the kinds are the labels of the language's label set; without a group `kind`, the words around must tell.
+surrounding words decide. Groups `year`, `month` and `day` of a kind give a date. What a name, place or date leaves
+open, above all its form, is drawn as templates have it between such words (`ensemble.synthesis.habits`). Without
+`[kinds]`, the kinds are the labels of the language's label set; without a group `kind`, the surrounding words decide.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How some notes were scrubbed.
+    """How notes were scrubbed.
 
     :param kinds: what fits a kind, and what is written there; none where the kinds are labels.
     """

@@ -3,7 +3,7 @@
     made = pseudonymise(corpus, Policy.named("trienes2020"), key)         the new notes, and what became of each PHI
     to_review(corpus, made, Policy.named("trienes2020"))                  [("110-01", 8, 12, "NAME", "a tag: ..."), ...]
 
-`to_review` lists the tags, which the policy leaves to a person or for which no surrogate could be made, and unmarked
+`to_review` lists the tags, which the policy leaves to a person or which replace what has no surrogate, and unmarked
 places with a name or number that is marked elsewhere in the patient's notes. No annotation is perfect: Trienes et al.
 (2020) reviewed every surrogate.
 """
@@ -35,10 +35,10 @@ CORPUS = "the corpus as a whole"
 
 @dataclass(frozen=True, slots=True)
 class Pseudonymised:
-    """What became of a corpus.
+    """A corpus with surrogates.
 
     :param corpus: the new notes.
-    :param results: for each note, what became of each stretch of its PHI.
+    :param results: for each note, what replaced each stretch of its PHI.
     :param removed: how many spans have no text left and are not in the new notes.
     """
 

@@ -150,7 +150,7 @@ def train_with_report(
 def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
     """Whether an engine of few notes does better on them than the one that ships, and what to do, in a sentence.
 
-    The score is F2 whatever the labels: recall of the identifiers touched, precision of the spans that touch one.
+    The score is F2, whatever the labels: recall counts identifiers touched, precision counts spans that touch one.
 
     :param corpus: the training notes, on which the engine is judged out of fold.
     :param path: of its bundle.

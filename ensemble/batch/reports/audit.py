@@ -1,4 +1,4 @@
-"""The audit log: what became of each note, in lines chained by hashes.
+"""The audit log: what happened to each note, in lines chained by hashes.
 
     {"run": {...}, "chain": "5f1c..."}                                 versions and settings
     {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}

@@ -32,7 +32,7 @@ _LONGEST = 250
 def write_note_nlp(target: Path, file: Path) -> int:
     """Write a row for each place in the text of a note that a finished run replaced, as CSV.
 
-    :param file: must not be there.
+    :param file: must not exist yet.
     :raises CorpusError: if there is no such run.
     """
     number = 0

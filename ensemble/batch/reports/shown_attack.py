@@ -49,7 +49,7 @@ def statements(found: Attack) -> list[str]:
 
 
 def _dates(found: Attack) -> Iterator[str]:
-    """What words beside shifted dates show of the shifts."""
+    """What words next to shifted dates reveal about the shifts."""
     patients = found.shifts.total()
     fewer = Counter({left: count for left, count in found.shifts.items() if left < 2 * MOST_DAYS})
     if fewer:

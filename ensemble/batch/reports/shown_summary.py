@@ -123,7 +123,7 @@ def _unread(unread: CountsByName) -> Iterator[str]:
 
 
 def held_back(summary: Summary) -> list[str]:
-    """Each reason for which notes are in quarantine: how many, and what to do."""
+    """Each reason why notes are in quarantine: how many notes, and what to do."""
     return [
         f"{many(count, 'note')} held back: {reason}{_remedy(reason)}" for reason, count in summary.by_reason.items()
     ]

@@ -46,7 +46,7 @@ class LeakSearch:
 
 
 def spellings_of(identifier: str) -> Iterator[str]:
-    """The identifier, and as it is written elsewhere: `Hill, Ann` is Ann Hill too."""
+    """The identifier, and its other usual spelling: `Hill, Ann` is Ann Hill too."""
     yield identifier
     last, comma, first = identifier.partition(",")
     if comma:

@@ -119,7 +119,7 @@ def is_transient(reason: str) -> bool:
 class Job:
     """Everything that decides what a worker makes of a note.
 
-    :param run: what becomes of a note, with all columns.
+    :param run: the settings for notes, with all columns.
     :param bundle: the one that reads notes of unknown language, and those in its own.
     :param by_language: ISO 639-1 code -> the bundle that reads the notes in it.
     :param code: digest of the code with which the run began; a worker with other code is refused.
@@ -170,7 +170,7 @@ class Job:
 
 @dataclass(slots=True)
 class NoteResult:
-    """What became of a note.
+    """The result of de-identifying a note.
 
     :ivar texts: the new text of each part; nothing if there is a problem.
     :ivar places: of each part what was replaced, and how likely it is PHI: 1 for what no submodel decided.

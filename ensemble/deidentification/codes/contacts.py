@@ -109,7 +109,7 @@ def surrogate_url(mention: str, context: Context) -> str | None:
 def surrogate_phone(mention: str, context: Context) -> str | None:
     """A number in the same format, valid if the original is; country codes and leading zeros stay.
 
-    :returns: None where there are words that do not belong to a telephone number, or fewer than three digits.
+    :returns: None if there are words that do not belong to a telephone number, or fewer than three digits.
     """
     bare = _PHONE_WORDS.sub(lambda match: " " * len(match[0]), mention)
     places = [place for place, c in enumerate(bare) if c.isdigit()]

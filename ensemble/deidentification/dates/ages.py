@@ -42,8 +42,8 @@ _SEXES |= frozenset(f"{descent}{sex}" for descent in ("w", "b", "h", "aa") for s
 def cap_age(mention: str, language: str, oldest: str = _NINETY, *, later: int = 0) -> str | None:
     """The age, with 90 years and over written as `oldest`.
 
-    :param later: years from this age to the patient's latest note; an age that is over 89 by then gives None.
-    :returns: None where there is no number, one that is not an age, or words that do not belong to an age.
+    :param later: years from this age to the patient's latest date; an age that is over 89 by then gives None.
+    :returns: None if there is no number, one that is not an age, or words that do not belong to an age.
     """
     mention = _pattern("spelt").sub(oldest, mention)
     ages = _ages(mention, language, _SEXES)

@@ -92,7 +92,7 @@ def _shifted(mention: str, point: DatePoint, days: int, language: DateNames, nea
 
 
 def _move(year: int | None, month: int, day: int, days: int, near: int | None) -> date | None:
-    """A shifted day; without a year it is taken to be in `near`, or for 29 February in the last leap year by then."""
+    """A shifted day; without a year it is taken to be in `near`, for 29 February in the last leap year up to it."""
     if year is None:
         year = near or _COMMON_YEAR
         if (month, day) == (2, 29):

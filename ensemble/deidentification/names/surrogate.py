@@ -75,7 +75,7 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
     """Another name for one folded word of a name; only its initial if the note has that name.
 
     :param role: `first` or `last`, for a word that is in no table.
-    :param titled: the gender that a title shows, likewise.
+    :param titled: the gender that a title shows, also for such a word.
     :returns: a name that contains neither the word nor another word of its mentions; None if there is none.
     """
     most = context.options.common_names

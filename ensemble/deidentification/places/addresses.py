@@ -40,7 +40,7 @@ _BETWEEN_NAME_WORDS = re.compile(r"[\s'’.-]+")
 def surrogate_street(mention: str, context: Context) -> str | None:
     """Another street, with other numbers.
 
-    :returns: None where the street's name cannot be separated from its kind, as in `Gran Vía` or `12 North Street`.
+    :returns: None if the street's name cannot be separated from its kind, as in `Gran Vía` or `12 North Street`.
     """
     changes: list[tuple[int, int, str | None]] = []
     named = in_name = False

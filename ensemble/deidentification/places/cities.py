@@ -114,7 +114,7 @@ def surrogate_postcode(mention: str, context: Context) -> str | None:
 
 
 def another(mention: str, names: Sequence[str], kind: str, context: Context, purpose: str = "") -> str | None:
-    """One of the names that shares no word of three letters with the original."""
+    """One of the names that share no word of three letters or more with the original."""
     words = parts(mention)
     others = [name for name in names if fold(name) != fold(mention) and not words & _parts_of_name(name)]
     if not others:
