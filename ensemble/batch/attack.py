@@ -94,7 +94,7 @@ class Released:
 
     @classmethod
     def of(cls, document: Document, replaced: Iterable[tuple[int, int, str, str]]) -> Self:
-        """A text with start, end, label and strategy of each replacement in it."""
+        """A text, given the start, end, label and strategy of each replacement in it."""
         places = list(replaced)
         spans = (Span(s, e, label) for s, e, label, strategy in places if strategy in _READ_ON and s < e)
         dates = (

@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS register (
 
 
 class DoneChunk(NamedTuple):
-    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts about its notes, the number of
-    notes, and how many of them are in quarantine."""
+    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts about its notes, the number
+    of notes, and how many of them are in quarantine."""
 
     input: bytes
     data: bytes

@@ -8,8 +8,8 @@ The same placeholder with the same number is the same person, place or number in
 number is one of the persons and things of the patient, who has the sex of most pronouns of the notes. The days that
 placeholders give are all moved alike for a patient: the latest becomes the first visit of an invented patient.
 
-If a placeholder does not say what was there, such as `___`, or whose name it was, a CRF decides by the surrounding words.
-It learns from invented notes (or others) in which a single word replaces all PHI.
+If a placeholder does not say what was there, such as `___`, or whose name it was, a CRF decides by the words around
+it. It learns from invented notes (or others) in which a single word replaces all PHI.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def scrubbed(note: Document, spans: Iterable[Span], write: Callable[[Span], str]
 
 
 def _labelled_by_context(notes: Notes, language: str, like: Corpus | None, sure: float, seed: int) -> Notes:
-    """The placeholders with the label that a CRF gives them by the surrounding words; without one where it is unsure."""
+    """The placeholders with the label that a CRF gives them by the surrounding words; none where it is unsure."""
     learned = like or synthesize(_NOTES, seed=seed, language=language, registers="all")
     learned = replace(learned, documents=tuple(scrubbed(n, n.spans, lambda _: _WORD) for n in learned.documents))
     places = [[Span(placed.start, placed.end, _WORD) for placed in found] for _, found in notes]

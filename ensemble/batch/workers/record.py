@@ -43,8 +43,8 @@ _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
 _LIKE_KNOWN, _CAPITALISED, _NUMBER, _SMALL, _SHORT = 0.2, 0.015, 0.005, 0.008, 0.005
 """How likely a word that is not known to be safe identifies a person: if it is like a word of an identifier that was
-replaced in its note, and by its form alone. Rough shares of what the English engine left in invented notes of the third
-set, as `_OF_SAFE`; `benchmarks.review_list` measures the list on the second."""
+replaced in its note, and by its form alone. Like `_OF_SAFE`, rough shares of what the English engine left in invented notes
+of the third set; `benchmarks.review_list` measures the list on the second."""
 _OF_SAFE = 0.3
 """How likely a word that is known to be safe identifies a person, relative to an otherwise equal word."""
 _LEAST = 0.005
