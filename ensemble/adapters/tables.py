@@ -25,7 +25,7 @@ Columns = tuple[list[str | None], list[str | None]]
 def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings]) -> Any:
     """De-identify a series of pandas or polars.
 
-    :param series: of texts; missing values stay missing.
+    :param series: a series of texts; missing values stay missing.
     :param patients: a series of the same length that says whose note it is; without one each text is its own patient.
     :returns: a frame with the columns `text` and `error`, of the same library, with the same index.
     :raises SettingsError: if a value cannot work, or there are more or fewer patients than texts; never for a note.

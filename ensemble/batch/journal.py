@@ -48,7 +48,7 @@ class DoneChunk(NamedTuple):
 class Journal:
     """The journal in a folder, made if missing.
 
-    :param folder: that of the unfinished run; only one process may use it.
+    :param folder: the folder of the unfinished run; only one process may use it.
     :raises StorageError: in every method, if the disk is full or fails.
     """
 

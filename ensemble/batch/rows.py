@@ -65,7 +65,7 @@ def texts_digest(texts: Sequence[str], key: bytes | None) -> str:
 class FormatSettings:
     """How to read an input.
 
-    :param encoding: of text, brat, CoNLL and CSV files; XML, JSON and Parquet are UTF-8 by definition.
+    :param encoding: the encoding of text, brat, CoNLL and CSV files; XML, JSON and Parquet are UTF-8 by definition.
     :param max_bytes: a longer note is not read but goes to quarantine.
     :param write: `docx` to write Word documents as Word documents; empty to write them as text.
     """
@@ -80,7 +80,7 @@ class FormatSettings:
 class Part:
     """A text of a row that is to be de-identified.
 
-    :param label: that of the whole text, if it is one identifier; empty if the detector must read it.
+    :param label: the label of the whole text, if it is one identifier; empty if the detector must read it.
     :param is_coded: whether a code replaces the whole text, whatever the policy.
     """
 
@@ -265,7 +265,7 @@ class InputFormat:
 def open_format(path: Path, target: Path, settings: FormatSettings, name: str = "") -> InputFormat:
     """Open an input.
 
-    :param name: of the format; otherwise it is recognised.
+    :param name: the name of the format; empty to recognise it.
     :raises CorpusError: if nothing is there, it is of no known format, or it is a table in a folder.
     :raises SettingsError: for an encoding that does not exist.
     """

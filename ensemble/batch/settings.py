@@ -41,7 +41,7 @@ class NoteSettings:
     :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
     :param form_settings: how to read the input, and the treatment of its columns.
     :param struck: folded words to be removed everywhere.
-    :param options: of the engine, without the roster.
+    :param options: the options of the engine, without the roster.
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
     :param certificate: the certificate of the run, if it has one.
@@ -98,7 +98,7 @@ class RunFiles:
 class RunSettings(NoteSettings, RunFiles):
     """A run: its files, the settings for its notes, and these.
 
-    :param form: of the input; empty to recognise it.
+    :param form: the format of the input; empty to recognise it.
     :param unmatched_roster: whether to go on if no note has a patient of the roster.
     :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
     :param cluster: address of a Dask scheduler; `spark`: a master of Spark, or `sc://HOST:PORT` of Spark Connect.

@@ -45,7 +45,7 @@ VAULT = "vault"
 class Store:
     """Chunks on disk and in the journal.
 
-    :param folder: of the unfinished run.
+    :param folder: the folder of the unfinished run.
     :param vault: seals what was replaced, if the run has one.
     """
 
@@ -140,7 +140,7 @@ class Store:
     def assemble(self, name: str) -> Path:
         """Put the output together; an earlier one is removed.
 
-        :param name: of the output; one that ends in .gz is gzipped.
+        :param name: the name of the output, which is gzipped if the name ends in .gz.
         """
         folder = self.folder / "output"
         shutil.rmtree(folder, ignore_errors=True)

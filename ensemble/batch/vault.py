@@ -43,7 +43,7 @@ from phistack.features.writing import new_file, refused_by_disk
 class Vault:
     """Encrypts and decrypts.
 
-    :param key: of at least 16 bytes.
+    :param key: at least 16 bytes.
     :param run: names the run whose notes are sealed.
     :raises MissingResourceError: if cryptography is not installed.
     """
@@ -118,8 +118,8 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
     """The originals of notes: the id in the output, and of each part its text and what was replaced.
 
     :param notes: the output of the run.
-    :param path: of the vault; who asks, when and for which notes is added to the log beside it before anything is read.
-    :param ids: those of the notes in the output; empty for all.
+    :param path: the vault; who asks, when and for which notes is added to the log beside it before anything is read.
+    :param ids: the ids of the notes in the output; empty for all.
     :raises CorpusError: if there is no such run, or a note is missing or was changed.
     :raises SettingsError: if the vault cannot be opened, belongs to another run, or its log was changed.
     :raises StorageError: if the log cannot be written.

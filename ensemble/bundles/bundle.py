@@ -84,7 +84,7 @@ def save_bundle(
     :param trained_on: JSON-ready facts about the training corpus and settings, without text.
     :param figures: JSON-ready scores, with their protocol.
     :param models: the files of submodels that are saved already, by name; only the others are saved here.
-    :param settings: of the training, by `EngineSettings.to_toml`; empty if unknown.
+    :param settings: the settings of the training, by `EngineSettings.to_toml`; empty if unknown.
     :raises SettingsError: if the path exists.
     :raises StorageError: if it cannot be written.
     """
@@ -122,7 +122,7 @@ def write_files(path: Path, manifest: Mapping[str, Any], contents: Mapping[str, 
 def load_bundle(path: Path | SavedFiles, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked.
 
-    :param path: that of the bundle, or its files if another bundle holds it.
+    :param path: the path of the bundle, or its files if another bundle holds it.
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
     :raises BundleError: if the bundle is damaged or changed, has no stacker for that subset, or needs a package, tagger
         or server that is missing.

@@ -66,7 +66,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
     :param bundle: digest of the engine; `policy` and `corpus`: their digests.
     :param policy_name: for people.
-    :param date: of the measurement, in UTC.
+    :param date: the date of the measurement, in UTC.
     :param bounds: choice of recall -> `all` and `direct` identifiers -> bounds, from the safest choice on.
     :param max_leak: the requested bound on the mean share left; `None` if none was requested.
     :param allowed: the choices of recall that all keep it at once, with the confidence, the safest first.

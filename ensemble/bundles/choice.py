@@ -44,7 +44,7 @@ class ChosenEngine(NamedTuple):
 def engine_for(texts: Iterable[str]) -> ChosenEngine:
     """The engine for the language of most of the notes.
 
-    :param texts: of notes; those whose language is not recognised do not count.
+    :param texts: the texts of notes; those in no recognised language do not count.
     :raises SettingsError: if no engine ships for that language, or no language is recognised.
     """
     names = engines_by_language()

@@ -67,8 +67,8 @@ class EngineSubmodel(Submodel):
     frequency as a share of the first one's) and `doubtful_` (labels most of whose spans meet no gold span).
 
     :param bundle: the path of the engine or the name of one that ships; by default the submodel's name.
-    :param label_set: that of the corpus, a name or a TOML file.
-    :param labels: those of the corpus, if it has no such set; the labels of gold spans are added anyway.
+    :param label_set: the label set of the corpus, a name or a TOML file.
+    :param labels: the labels of the corpus, if it has no such set; those of gold spans are added anyway.
     """
 
     kind: ClassVar[str] = "engine.v1"

@@ -99,7 +99,7 @@ def engine_digest(path: Path) -> str:
 def read_bundle(path: Path | SavedFiles) -> tuple[dict[str, Any], SavedFiles]:
     """The manifest and all files of a bundle, including the manifest's.
 
-    :param path: that of the bundle, or its files if another bundle holds it.
+    :param path: the path of the bundle, or its files if another bundle holds it.
     :raises BundleError: if a file is missing, changed, not listed, a link, or far larger than an engine's.
     """
     with _opened(path) as entries:

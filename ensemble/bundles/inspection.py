@@ -51,7 +51,7 @@ class Identifier:
     """An identifier, counted once however often the notes have it.
 
     :param n_telling: words that no public list has.
-    :param read: those of them that can be read.
+    :param read: those of these words that can be read.
     :param whole: whether its words, two or more, can be read in one piece, and no public list has them so.
     :param file: the first of the bundle that has one of its words or the whole; empty if none has.
     """
@@ -77,7 +77,7 @@ class Inspection:
 
     @property
     def readable(self) -> list[Identifier]:
-        """Those, and the identifiers that can be read in one piece."""
+        """The identifiers with a word that can be read, and those that can be read in one piece."""
         return [one for one in self.identifiers if one.read or one.whole]
 
     def counts(self) -> dict[str, dict[str, int]]:
@@ -132,7 +132,7 @@ def inspected(path: Path, notes: Corpus) -> Inspection:
 
 
 def strings_of(files: SavedFiles) -> Iterator[tuple[str, str]]:
-    """All strings in the files of a bundle, those of a bundle within it too, each after the name of its file."""
+    """All strings in the files of a bundle, also of a bundle within it, each after the name of its file."""
     for name in files.names:
         if name.endswith(_OF_LANGUAGE):
             continue

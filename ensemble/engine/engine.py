@@ -134,7 +134,7 @@ class Engine:
 
         :param options: these replace its present options.
         :param others: language -> the engine that reads passages in it.
-        :param changes: of single fields of `EngineOptions`.
+        :param changes: new values for single fields of `EngineOptions`.
         :raises SettingsError: if the engine was trained without the operating point, or has no label for what a list, a
             pattern or a column of the roster names.
         """
@@ -263,7 +263,7 @@ class Engine:
     ) -> Iterator[list[Decision]]:
         """Decisions from given candidates, without a cascade, on spans of the notes as written.
 
-        :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
+        :param proposals: those of all submodels, or of a subset that has a stacker, in the order of `names`.
         """
         pools = pools_of(tables, proposals, tuple(proposals))
         for table, decisions in zip(tables, self.stackers[tuple(proposals)].decide_all(tables, pools), strict=True):

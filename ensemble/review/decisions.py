@@ -39,7 +39,7 @@ ABSENT, SUGGESTED, JUDGED = range(3)
 class Suggestion(NamedTuple):
     """A span that is suggested.
 
-    :ivar probability: that it is right, by who suggests it.
+    :ivar probability: how likely it is right, as judged by who suggests it.
     :ivar by: who suggests it, if not the engine.
     """
 

@@ -41,7 +41,7 @@ class Outlook:
     """What is known of a note before a person reads it.
 
     :param wrong: how many wrong decisions are expected; infinite for a note that the engine cannot read.
-    :param length: of the note, in characters.
+    :param length: the length of the note in characters.
     :param near: word in small letters -> how many wrong decisions are expected next to it.
     """
 

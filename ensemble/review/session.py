@@ -87,7 +87,7 @@ class Session:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The notes, and those of them that are judged twice."""
+        """The notes, and again those that are judged twice."""
         once = [Entry(place, document) for place, document in enumerate(self.documents)]
         return once + [entry._replace(again=True) for entry in once if self._is("twice", entry.document.id, _TWICE)]
 

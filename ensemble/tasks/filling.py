@@ -102,7 +102,7 @@ def fill(
 
     :param corpus: their spans, if any, move with the text.
     :param style: by default the shipped one that has the most placeholders in the notes.
-    :param language: by default that of the style, or of the notes.
+    :param language: by default the language of the style, or of the notes.
     :param like: annotated notes in the labels of the language, to learn from them what the surrounding words tell; by
         default invented ones.
     :param sure: the least probability of what the surrounding words tell.

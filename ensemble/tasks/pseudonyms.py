@@ -69,7 +69,7 @@ def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language:
     surrogate is another identifier of the patient. Overlapping spans get one surrogate, which each of them covers.
 
     :param key: the secret of the surrogates; see `ensemble.deidentification.keyed_choices`.
-    :param language: of the notes, as an ISO 639-1 code; otherwise that of the label set.
+    :param language: the language of the notes, as an ISO 639-1 code; by default that of the label set.
     :raises CorpusError: if the notes have no PHI marked, as all of it would stay.
     :raises SettingsError: for a policy that does not fit the labels, or lacks a key or a language.
     :raises VerificationError: if a new text is not the old one with just its PHI changed.

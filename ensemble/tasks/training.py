@@ -54,7 +54,7 @@ def train_bundle(
     """Train an engine and write its bundle.
 
     :param budget: notes per second; keeps the subset of submodels with the best out-of-fold score among those that
-        annotate at least so many on one core of this machine.
+        annotate at least this many on one core of this machine.
     :returns: the training, and the out-of-fold scores of each submodel and the stack.
     :raises SettingsError: before training, if the path is taken or the budget is not above 0; after it, if no subset
         reaches the budget. Nothing is written then.
@@ -153,7 +153,7 @@ def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
     The score is F2, whatever the labels: recall counts identifiers touched, precision counts spans that touch one.
 
     :param corpus: the training notes, on which the engine is judged out of fold.
-    :param path: of its bundle.
+    :param path: the path of its bundle.
     :returns: empty if the notes are many, or none ships for their language.
     """
     shipped = engines_by_language().get(training.engine.language)

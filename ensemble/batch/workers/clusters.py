@@ -55,7 +55,7 @@ class Cluster(ABC):
 def connected(dask: str = "", spark: str = "") -> Cluster | None:
     """The cluster at an address.
 
-    :param dask: of a scheduler, `tcp://HOST:PORT`.
+    :param dask: the address of a scheduler, `tcp://HOST:PORT`.
     :param spark: a master, such as `local[2]` or `spark://HOST:PORT`, or `sc://HOST:PORT` of Spark Connect.
     :raises SettingsError: if both are given.
     :raises MissingResourceError: if it does not answer, or its library is not installed.

@@ -72,7 +72,7 @@ def suited_engines(settings: NoteSettings, roster: Roster | None) -> dict[str, B
     An engine that lacks a label of a list or a column is left out, with one warning for all of these: the language gate
     of the run's first engine then holds back the notes in their languages.
 
-    :param settings: with all columns.
+    :param settings: the settings of the run, with all columns.
     :raises BundleError: if one of the bundles cannot be read.
     """
     engines = settings.by_language
@@ -123,7 +123,7 @@ class Job:
     :param bundle: the one that reads notes of unknown language, and those in its own.
     :param by_language: ISO 639-1 code -> the bundle that reads the notes in it.
     :param code: digest of the code with which the run began; a worker with other code is refused.
-    :param secret: of the register of identifiers of this run.
+    :param secret: the secret of this run's register of identifiers.
     :param roster: digest of the roster; empty for none.
     :param roster_index: where the roster is saved for all workers that see it; the others read it themselves.
     """
@@ -173,7 +173,7 @@ class NoteResult:
     """The result of de-identifying a note.
 
     :ivar texts: the new text of each part; nothing if there is a problem.
-    :ivar places: of each part what was replaced, and how likely it is PHI: 1 for what no submodel decided.
+    :ivar places: for each part what was replaced, and how likely it is PHI: 1 for what no submodel decided.
     :ivar problem: why the note goes to quarantine.
     :ivar record: JSON-ready facts for journal and audit, without text of PHI.
     :ivar entries: what the leak check searches for.

@@ -43,8 +43,8 @@ _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
 _LIKE_KNOWN, _CAPITALISED, _NUMBER, _SMALL, _SHORT = 0.2, 0.015, 0.005, 0.008, 0.005
 """How likely a word that is not known to be safe identifies a person: if it is like a word of an identifier that was
-replaced in its note, and by its form alone. Like `_OF_SAFE`, rough shares of what the English engine left in invented notes
-of the third set; `benchmarks.review_list` measures the list on the second."""
+replaced in its note, and by its form alone. Rough shares, as `_OF_SAFE` is, of what the English engine left in
+invented notes of the third set; `benchmarks.review_list` measures the list on the second."""
 _OF_SAFE = 0.3
 """How likely a word that is known to be safe identifies a person, relative to an otherwise equal word."""
 _LEAST = 0.005
@@ -63,7 +63,7 @@ def audit_record(
 ) -> NoteResult:
     """The result of a note that was changed.
 
-    :param decisions: of the engine on its candidates in each part.
+    :param decisions: the engine's decisions on its candidates in each part.
     :param known: the words of the patient's identifiers.
     """
     register, options = IdentifierRegister(job.secret), job.run.options
@@ -127,7 +127,7 @@ class Suspect(NamedTuple):
 
     :param likely: how likely, in [0, 1], for a ranking.
     :param start: in the note as it was written.
-    :param line: of that place, without what was replaced, if it was asked for.
+    :param line: the line of that place, without what was replaced, if it was asked for.
     """
 
     word: str

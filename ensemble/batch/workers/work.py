@@ -107,7 +107,7 @@ class _Note:
     """A note under way.
 
     :ivar found: what must not come out of each part: what the engine accepted, and what no engine read.
-    :ivar decisions: of the engine, in each part.
+    :ivar decisions: the engine's decisions in each part.
     :ivar marked: each part, and what is to be replaced in it.
     """
 

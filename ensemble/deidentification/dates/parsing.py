@@ -92,7 +92,7 @@ class DatePoint:
     """One date, or a range of days within one month.
 
     :param year: with its century; None if no year is written.
-    :param days: of the month; two for a range such as `3-5 May`.
+    :param days: the day of the month; two for a range such as `3-5 May`.
     :param weekday: 0 for Monday, or None.
     :param places: (start, end, part) of each written part, in order; offsets in the mention.
     """
