@@ -132,7 +132,7 @@ def inspected(path: Path, notes: Corpus) -> Inspection:
 
 
 def strings_of(files: SavedFiles) -> Iterator[tuple[str, str]]:
-    """All strings in the files of a bundle, also of a bundle within it, each after the name of its file."""
+    """All strings in the files of a bundle, including a bundle within it, each after the name of its file."""
     for name in files.names:
         if name.endswith(_OF_LANGUAGE):
             continue

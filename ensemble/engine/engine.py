@@ -223,7 +223,7 @@ class Engine:
         }
 
     def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
-        """Each submodel's candidates for each note; each reads all of every note."""
+        """Each submodel's candidates for each note; every submodel reads the whole note."""
         return {model.name: model.propose(tables) for model in self.submodels}
 
     def read(self, documents: Iterable[Document], *, traced: bool = False) -> Iterator[Reading]:

@@ -29,7 +29,7 @@ class Reading:
     :ivar elsewhere: its passages in other languages that another engine reads, with its name.
     :ivar unread: what no engine read, labelled `TEXT IN RUSSIAN`; the whole note if there is an objection.
     :ivar decisions: on each candidate, sorted by span; accepted ones do not overlap.
-    :ivar rejected_beside: what the engines beside it considered and did not accept.
+    :ivar rejected_beside: what engines beside the main one considered and did not accept.
     :ivar trace: after each step its name and the number of accepted spans; kept only if asked for.
     """
 

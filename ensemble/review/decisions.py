@@ -6,8 +6,8 @@
         decisions.add(Finished("110-01", seconds=4.0))
         decisions.of("110-01").spans            (Span(8, 12, "DOCTOR"),)
 
-A span of a note is absent, suggested or judged. An edit changes this for some spans, and says what it was before:
-so it can be undone, and an edit of an outdated state is refused. A line is on the disk before `add` returns. A line
+A span of a note is absent, suggested or judged. An edit changes this for some spans, and says what it was before.
+So it can be undone, and an edit of an outdated state is refused. A line is on the disk before `add` returns. A line
 that a kill left unfinished was never confirmed, and is cut off. A note with a changed text begins anew; what was
 decided on the old text stays in the journal.
 """

@@ -6,9 +6,9 @@
 
 `uncertain` begins with the notes in which a reader meets the most wrong decisions: the number expected from the
 probabilities of the stack, per length of the note. (These already contain the disagreement of the submodels; adding it
-made the order worse.) `diverse` begins with the notes in which a decision teaches most: a word counts by the
-wrong decisions expected near it, and less in each further note. The choice is greedy, which reaches at least 1 - 1/e of
-the optimum (Nemhauser et al. 1978). `random` is the baseline of both; `python -m benchmarks.review` compares them.
+made the order worse.) `diverse` begins with the notes in which a decision teaches most: a word counts by the wrong
+decisions expected near it, and less in each further note. The choice is greedy, which reaches at least 1 - 1/e of the
+optimum (Nemhauser et al. 1978). `random` is the baseline of both; `python -m benchmarks.review` compares them.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS, forbid_unk
     :param engines: what is known of each engine, in words.
     :param quarantined: notes that were held back, for a reason in `by_reason`; tried_again: for a transient one.
     :param by_engine: notes that came out, if the run has several engines.
-    :param by_label: PHI that was found; by_strategy: how it was treated; known: how much the roster has.
+    :param by_label: PHI that was found; by_strategy: how it was treated; known: how much of it the roster has.
     :param unread: passages that were replaced whole, and words in doubt, by label.
     :param unresolved: PHI that was tagged because its strategy could not treat it.
     :param in_kept_columns: by column; the other counts of identifiers are by label.

@@ -33,9 +33,9 @@ def with_column_identifiers(
     """What was found in the notes of a patient, with the identifiers of their columns.
 
     A table knows the patient's name for certain, so its columns are the patient's own roster. They are searched for as
-    `ensemble.stacking.known` searches for a record, and in parts of two letters too (`Ng`, `Li`). Only a single word in
-    small letters stays if it is an everyday word, such as `hope`, or has two letters, such as `ng` for nanogram. What
-    many people share, such as an age, is not searched for.
+    `ensemble.stacking.known` searches for a record, and in parts of two letters too (`Ng`, `Li`). The exception is a
+    single word in small letters that is an everyday word, such as `hope`, or has two letters, such as `ng` for nanogram.
+    What many people share, such as an age, is not searched for.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
     :param found: for each note what is in each part.
