@@ -34,7 +34,7 @@ def with_column_identifiers(
 
     A table knows the patient's name for certain, so its columns are the patient's own roster. They are searched for as
     `ensemble.stacking.known` searches for a record, and in parts of two letters too (`Ng`, `Li`). The exception is a
-    single word in small letters that is an everyday word, such as `hope`, or has two letters, such as `ng` for nanogram.
+    single word in small letters that is an everyday word, such as `hope`, or has two letters, as `ng` for nanogram.
     What many people share, such as an age, is not searched for.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
