@@ -1,4 +1,4 @@
-"""Notes where they are: in other libraries, each by its own conventions, all with one core.
+"""De-identification inside other libraries, each by its own conventions, all with one core.
 
 core                texts in, results out, as `phistack deidentify` makes them
 arrow               batches of record batches; all else that has columns can be had as these

@@ -2,7 +2,7 @@
 
     for batch in redact_batches(batches, text="note", patient="mrn", model="english"): ...
 
-The same batches come back, row for row, with new texts and one column more: why a text is missing.
+The same batches come back, row for row, with new texts and one more column, which says why a text is missing.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def redact_batches(
 ) -> Iterator[RecordBatch]:
     """De-identify a column of record batches.
 
-    Notes of a patient that follow each other, in whichever batches, share what is known of the patient.
+    Consecutive notes of a patient, in one batch or several, share what is known of the patient.
 
     :param text: the column of the notes; only this one is changed.
     :param patient: the column that says whose note it is; without one each text is a patient of its own.
     :param error: the column to be added: null, or a code, a colon and the reason, where a text is held back.
     :returns: the batches, with as many rows; a text that is held back is null.
-    :raises PhistackError: if a column is missing or there already, or a value cannot work; never for a note.
+    :raises PhistackError: if a column is missing or already exists, or a value cannot work; never for a note.
     """
     arrow()
     return _redacted(batches, text, patient, error, job_of(**settings))
@@ -68,7 +68,7 @@ def _redacted(
 
 
 def check_columns(names: Sequence[str], text: str, patient: str | None, error: str) -> None:
-    """Refuse columns that are not there, and one for errors that is; :raises SettingsError: with its name."""
+    """Refuse missing columns, and a column for errors that already exists; :raises SettingsError: with its name."""
     for name in (text, *([patient] if patient else ())):
         if name not in names:
             raise SettingsError(no_such("column", name, names))

@@ -5,8 +5,8 @@
     found.error          None, or a code and the reason without a word of the text; then there is no text
     found.places         (Replacement(Span(12, 16, "DOCTOR"), 12, 20, "tag"), 0.99): what was replaced, and how likely
 
-No text stops the others: what is not text, takes too long or makes a submodel fail has an error. The engine that was
-last used stays loaded. Texts of a patient that follow each other share what is known of the patient.
+No text stops the others: one that is not a string, takes too long or makes a submodel fail gets an error. The engine
+used last stays loaded. Consecutive texts of a patient share what is known of the patient.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Settings(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What became of a text.
+    """The result of a text.
 
     :param text: the new text; `None` if there was none, or there is an error.
     :param error: a code, a colon and the reason, without a word of the text; `None` if all is well.
@@ -75,7 +75,7 @@ class Redacted:
 
 
 def job_of(model: str | Path, policy: Policy | str = "tag", **more: Any) -> Job:
-    """The work that keywords of `Settings` say, which is the same for equal keywords, as caches of hosts need.
+    """The job for keywords of `Settings`; equal keywords give equal jobs, as caches of hosts need.
 
     :raises SettingsError, BundleError: if there is no such policy or engine, or a value cannot work.
     """
@@ -84,7 +84,7 @@ def job_of(model: str | Path, policy: Policy | str = "tag", **more: Any) -> Job:
     digest = manifest_digest(path)
     run = NoteSettings(path.resolve(), chosen.in_year(), second_pass=False, **more)
     roster = roster_digest(run.known, run.key) if run.known else ""
-    # No register of identifiers is kept, so that its secret hides nothing.
+    # No register of identifiers is kept, so its secret hides nothing.
     return Job(run, (run.model, digest), code_digest(), bytes(32), roster=roster)
 
 

@@ -2,8 +2,8 @@
 
     Guardrail = litellm_guardrail(model="english")      in phi.py, beside the configuration, which names phi.Guardrail
 
-"Letter for Ann Hill" goes out as "Letter for [PATIENT-1]", by which Ann Hill comes back. A name has one number in all
-texts of a request. What the numbers are stays in this process, and is forgotten with the answer.
+"Letter for Ann Hill" goes out as "Letter for [PATIENT-1]", and the answer has Ann Hill again. A name has one number in
+all texts of a request. What the numbers mean stays in this process, and is forgotten with the answer.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def litellm_guardrail(**settings: Unpack[Settings]) -> type[Any]:
     """A guardrail class of LiteLLM, with the policy `number`.
 
     A request is refused, without a word of it, if a text is held back, it has an image, sound or file, or its type is
-    unknown. Definitions of tools are sent as they are. Answers have names again where they have `choices`, as those of
-    completions have.
+    unknown. Definitions of tools are sent as they are. Answers have names again if they have `choices`, as those of
+    completions do.
 
     :raises PhistackError: if LiteLLM is not installed or a value cannot work.
     """
@@ -57,7 +57,7 @@ def litellm_guardrail(**settings: Unpack[Settings]) -> type[Any]:
 
 
 class _Hooks:
-    """What LiteLLM calls, by its names."""
+    """The methods that LiteLLM calls, under its names."""
 
     _job: Job
     _names: dict[str, Names]
@@ -68,7 +68,7 @@ class _Hooks:
         parts = {field: data[field] for field in _FIELDS if field in data}
         texts: list[str] = []
         _each_text(parts, texts.append)
-        # Clients may choose this id; of two requests with the same, one would get the names of the other.
+        # Clients may choose this id; of two requests with the same id, one would get the names of the other.
         call = data.setdefault("litellm_call_id", str(uuid.uuid4()))
         if call in self._names:
             raise PhistackError("the request is not sent: another with its litellm_call_id is not answered yet")
@@ -126,7 +126,7 @@ def _masked(texts: list[str], job: Job) -> tuple[Iterator[str], Names]:
 
 
 def _unmasked(text: str, names: Names, attribute: str) -> str:
-    """A text with names for numbers; the arguments of a tool are JSON."""
+    """A text with names in place of numbers; the arguments of a tool are JSON."""
     meant = {
         new: json.dumps(old, ensure_ascii=False)[1:-1] if attribute == "arguments" else old
         for new, old in names.items()
@@ -135,7 +135,7 @@ def _unmasked(text: str, names: Names, attribute: str) -> str:
 
 
 def _end(text: str, names: Names) -> int:
-    """Where a text ends, but for the begin of a number of which the rest may follow."""
+    """Where a text ends, without the beginning of a number that may go on."""
     start = max(text.rfind("["), 0)
     rest = text[start:]
     return start if any(name != rest and name.startswith(rest) for name in names) else len(text)

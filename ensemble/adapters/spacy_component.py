@@ -45,5 +45,5 @@ class PhiMarker:
 
 @Language.factory("phistack", default_config={"policy": "tag"})  # type: ignore[untyped-decorator,unused-ignore]
 def phi_marker(nlp: Any, name: str, model: str, policy: str) -> PhiMarker:
-    """The component, of an engine and a policy."""
+    """The component for an engine and a policy."""
     return PhiMarker(job_of(model, policy))

@@ -1,6 +1,6 @@
 """What was found in a text, for libraries that mark and do not replace: spaCy and Presidio.
 
-A text that is held back is one span as a whole, so that whatever takes out spans takes out all of it.
+A text that is held back is one span as a whole: whatever removes spans removes all of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def scored_spans(text: str, found: Redacted) -> list[tuple[Span, float]]:
 
 
 def presidio_recognizer(**settings: Unpack[Settings]) -> Any:
-    """A recogniser of Presidio, whose entities are the labels of the engine, and `CANNOT_BE_READ` whatever is asked.
+    """A recogniser for Presidio; its entities are the labels of the engine, and always `CANNOT_BE_READ`.
 
     :raises PhistackError: if Presidio is not installed or a value cannot work; never for a note.
     """
@@ -39,7 +39,7 @@ def presidio_recognizer(**settings: Unpack[Settings]) -> Any:
             """The engine is loaded with the first text."""
 
         def analyze(self, text: str, entities: Sequence[str] | None, nlp_artifacts: Any = None) -> list[Any]:
-            """What is PHI, of these entities."""
+            """The PHI of these entities."""
             [found] = redact_texts([(text, None)], job)
             asked = {*(entities or self.supported_entities), CANNOT_BE_READ}
             marked = ((span, score) for span, score in scored_spans(text, found) if span.label in asked)

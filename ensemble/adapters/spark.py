@@ -2,7 +2,7 @@
 
     redact_spark(notes, text="note", patient="mrn", model="english").write.parquet("clean")
 
-Each Python worker loads the engine once, from the path or by the name, so it must be there on each machine; nothing is
+Each Python worker loads the engine once, from the path or by the name, so it must exist on each machine; nothing is
 broadcast. The key is part of the plan, as with any function of Python.
 """
 
@@ -33,8 +33,8 @@ def redact_spark(
     :param patient: the column that says whose note it is; its notes go to one task, one after the other.
     :param order: the column by which the notes of a patient follow each other; default: their texts.
     :param error: the column to be added: null, or a code, a colon and the reason, where a text is held back.
-    :returns: a frame with the same rows and one column more.
-    :raises PhistackError: if a column is missing or there already, or pyspark is not installed.
+    :returns: a frame with the same rows and one more column.
+    :raises PhistackError: if a column is missing or already exists, or pyspark is not installed.
     """
     need("pyspark", "spark", "a frame of Spark")
     from pyspark.sql.types import StringType, StructField, StructType

@@ -4,8 +4,7 @@
     dataset.map(redact_examples(text="note", patient="mrn", model="english"), batched=True)
     redact_duckdb(connection, model="english")      SELECT redact(note, mrn).text, redact(note, mrn).error FROM notes
 
-Notes of a patient that follow each other share what is known in one call: a series, a batch of `map`, 2,048 rows of
-DuckDB.
+Consecutive notes of a patient share what is known within one call: a series, a batch of `map`, 2,048 rows of DuckDB.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ Columns = tuple[list[str | None], list[str | None]]
 def redact_series(series: Any, patients: Any = None, **settings: Unpack[Settings]) -> Any:
     """De-identify a series of pandas or polars.
 
-    :param series: of texts; missing values stay missing.
-    :param patients: a series as long that says whose note it is; without one each text is a patient of its own.
+    :param series: a series of texts; missing values stay missing.
+    :param patients: a series of the same length that says whose note it is; without one each text is its own patient.
     :returns: a frame with the columns `text` and `error`, of the same library, with the same index.
     :raises SettingsError: if a value cannot work, or there are more or fewer patients than texts; never for a note.
     """

@@ -17,7 +17,7 @@ from phistack.ensemble.deidentification import Policy
 
 
 class PhiRemover(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Takes PHI out of texts, each of which is a patient of its own; it learns nothing.
+    """Removes PHI from texts, each a patient of its own; it learns nothing.
 
     :param model: path of a bundle, or the name of an engine that ships.
     :param policy: a policy, its name or its file.

@@ -3,8 +3,8 @@
 summary = deidentify(RunSettings(source, target, bundle, Policy.named("safe-harbor")))
 
 settings      what a run is asked to do
-rows          of any input and its output; `columns` says what becomes of each column of a table
-chunks        rows that are handled together, and the first few, by which the engine may be chosen
+rows          of any input and its output; `columns` says how each column of a table is treated
+chunks        rows that are handled together, and the first few, which may decide the engine
 workers       processes of this machine, this process, or a Dask cluster, in a `pool`; `work` is what one does with a
               `job`, `identifier_register` searches outputs for leaks, `isolation` is for notes under suspicion
 journal       which chunks are done, in SQLite; `store` keeps their files and reads the output again

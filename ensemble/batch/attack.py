@@ -5,9 +5,9 @@
     found.shifts                 Counter({728: 40, 104: 3}): for 3 patients 104 shifts of their dates are possible
 
 Surrogates hide what was missed if no one can tell the two apart. The attacker learns from the surrogates of half
-the patients how identifiers look here, and searches the notes of the other half; then the other way round, so that
-every note is attacked. Where the run replaced something is known from its reports; an attacker reads it off the text.
-What his models find elsewhere was probably missed.
+the patients how identifiers look here, and searches the notes of the other half; then the other way round, so every
+note is attacked. The reports of the run say where it replaced something; a real attacker reads it off the text. What
+the models find elsewhere was probably missed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from phistack.features.ranges import Range, Test, overlapping_groups, touching
 ATTACKERS = ("regex", "tbed", "crf")
 """The submodels of the attacker."""
 MANY = 2
-"""The attacker's model marks what at least this many of them mark."""
+"""What at least this many of the submodels mark counts as marked."""
 FEWEST_PATIENTS = 4
 MOST_LEARNED = 1_000
 """The attacker learns from at most this many notes of each half."""
@@ -57,9 +57,9 @@ _READ_ON = (*KEYED, "generalise", "keep")
 class LookAlike(NamedTuple):
     """A place in the output that was not replaced and looks like an identifier.
 
-    :param note: its id, as reports show it; of a table with several columns of text, with the number of the column.
-    :param label: that most votes have; empty where none marks it and it is only not known to be safe.
-    :param likely: how sure the attacker is, in [0, 1]: the mean score of his models, or by the form of the word alone.
+    :param note: its id, as reports show it, with the number of the text if the note has several.
+    :param label: the one with the highest votes; empty if no model proposed it and it is only not known to be safe.
+    :param likely: how sure the attacker is, in [0, 1]: the mean score of the models, or by the form of the word.
     :param votes: the models that mark it.
     """
 
@@ -76,7 +76,7 @@ class LookAlike(NamedTuple):
 
     @property
     def is_marked(self) -> bool:
-        """Whether the attacker's model marks it: it looks as the surrogates do."""
+        """Whether the attacker's models mark it: it looks like the surrogates."""
         return len(self.votes) >= MANY
 
 
@@ -94,7 +94,7 @@ class Released:
 
     @classmethod
     def of(cls, document: Document, replaced: Iterable[tuple[int, int, str, str]]) -> Self:
-        """A text with start, end, label and strategy of each replacement in it."""
+        """A text, given the start, end, label and strategy of each replacement in it."""
         places = list(replaced)
         spans = (Span(s, e, label) for s, e, label, strategy in places if strategy in _READ_ON and s < e)
         dates = (
@@ -107,12 +107,12 @@ class Released:
 
 @dataclass(frozen=True)
 class Attack:
-    """What became of an attack.
+    """The result of an attack.
 
-    :param notes: that were attacked; `patients`: whose they are.
-    :param surrogates: what an attacker can mistake for an identifier; `marked`: of these, what his model marks.
-    :param tags: replaced by what no one mistakes for an identifier.
-    :param shifts: how many shifts, in days, are possible for a patient's dates by what is beside them -> patients.
+    :param notes: how many were attacked; `patients`: how many they belong to.
+    :param surrogates: what an attacker can mistake for an identifier; `marked`: how many of these the models mark.
+    :param tags: replacements that no one mistakes for an identifier.
+    :param shifts: how many shifts, in days, are possible for a patient's dates given the words near them -> patients.
     :param places: the look-alikes, the surest first.
     :param passed_over: language -> notes in it that are too few to attack.
     """
@@ -187,9 +187,9 @@ def _released(target: Path) -> dict[tuple[str, str], list[Released]]:
 
 
 def parroted(notes: Sequence[Document], language: str, label_set: str, *, jobs: int = 1) -> list[list[PooledCandidate]]:
-    """For each note what models propose that learned from the spans of the other half of the patients.
+    """For each note, what models propose that were trained on the spans of the other half of the patients.
 
-    :param label_set: its name, which counts if it ships.
+    :param label_set: its name; the set is used if it ships.
     """
     labels = {span.label: span.label for note in notes for span in note.spans}
     known = LabelSet.named(label_set) if label_set in LabelSet.names() else LabelSet(label_set, {}, language=language)
@@ -213,7 +213,7 @@ def parroted(notes: Sequence[Document], language: str, label_set: str, *, jobs: 
 
 
 def shifts_left(texts: Iterable[Released], language: str) -> Counter[int]:
-    """How many shifts are possible -> for how many patients with shifted dates."""
+    """Number of possible shifts -> number of patients with shifted dates."""
     of_patients = defaultdict[str, list[Released]](list)
     for text in texts:
         if text.shifted:
@@ -230,7 +230,7 @@ def _clues(notes: Sequence[Released], language: str) -> Iterator[Clue]:
 
 
 def marked_in(pool: Sequence[PooledCandidate]) -> Test:
-    """A test whether a stretch of a note shares a character with what enough models mark, each in its own bounds."""
+    """A test of whether a stretch of a note overlaps what enough models mark, each in its own bounds."""
     return touching(_range(group) for group in overlapping_groups(pool) if len(_sources(group)) >= MANY)
 
 
@@ -266,7 +266,7 @@ def _place(note: Document, place: Range, label: str, likely: float, votes: tuple
 
 
 def ranked(places: Sequence[LookAlike]) -> tuple[LookAlike, ...]:
-    """What the model marks, then the rest, the surest first; what is in many notes is more likely a medical term."""
+    """Marked places, then the rest, the surest first; a text in many notes is more likely a medical term."""
     notes = defaultdict[str, set[str]](set)
     for place in places:
         notes[fold(place.text)].add(place.note)

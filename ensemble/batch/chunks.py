@@ -3,9 +3,9 @@
     for chunk in chunks_of(form): ...       Chunk(number=0, rows=[...], digest=..., fraction=0.01)
     first_texts(Path("notes.jsonl"), FormatSettings(), most=50)      ["Seen by ...", ...]
 
-A chunk is what a worker takes at once and what the journal counts. Notes of one patient that follow each other stay in
-one chunk, unless there are very many of them. The sample, by which the engine may be chosen, passes over rows that
-cannot be read and columns without a treatment, as the run itself refuses these.
+A chunk is what a worker takes at once and what the journal counts. Consecutive notes of one patient stay in one chunk,
+unless there are very many. The sample, which may decide the engine, skips rows that cannot be read and columns without
+a treatment, as the run itself refuses these.
 """
 
 from __future__ import annotations

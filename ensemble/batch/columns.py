@@ -1,4 +1,4 @@
-"""The columns of a table in a run, and what becomes of each.
+"""The columns of a table in a run, and the treatment of each.
 
     columns = Columns(patient="mrn", others={"id": "keep", "mrn": "pseudonym", "name": "NAME", "ward": "keep"})
     columns.treatment("ward")        "keep"
@@ -12,9 +12,9 @@
                    the whole value is one identifier, under a label of whichever engine reads the row
     LABEL          the same, under a label of the engine, for example DOCTOR
 
-Texts are read by the detector; every other column needs a treatment, those of the id and the patient too. `spans`, the
-annotations of phistack's own JSON lines, are always removed: they quote or count characters of the text as it was, and
-new ones would show which of its names are surrogates.
+The detector reads texts; every other column needs a treatment, including those of the id and the patient. `spans`, the
+annotations of phistack's own JSON lines, are always removed: they quote the old text or count its characters, and new
+ones would show which names are surrogates.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _KINDS: Mapping[str, Sequence[str]] = _TABLE["kinds"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What becomes of each column of JSONL, CSV or Parquet.
+    """The treatment of each column of JSONL, CSV or Parquet.
 
     :param id: names the note in reports; None to name it by its place.
     :param texts: the note; one column or more.
@@ -97,7 +97,7 @@ class Columns:
 
     @property
     def is_patient_named(self) -> bool:
-        """Whether an option names the column of patients, which must then be there."""
+        """Whether an option names the column of patients, which must then exist."""
         return self.patient not in (None, PATIENT_COLUMN)
 
     @property
@@ -110,7 +110,7 @@ class Columns:
         return [name for name, given in self.others.items() if given in treatments]
 
     def treatment(self, name: str) -> str:
-        """What becomes of a column; nothing if no option says it."""
+        """The treatment of a column; empty if no option gives one."""
         name = self.plain(name)
         if name in self.others:
             return self.others[name]
@@ -128,7 +128,7 @@ class Columns:
     def found(self, place: str, names: Sequence[str], *, keyed: bool) -> Columns:
         """The same for a table with these columns, and no others.
 
-        :raises CorpusError: if a column is missing, doubled or has no treatment, with the words that help.
+        :raises CorpusError: if a column is missing, doubled or has no treatment, saying what to do.
         :raises SettingsError: if a pseudonym lacks a key.
         """
         options = {} if self.id is None else {self.id: "--id-column"}
@@ -148,7 +148,7 @@ class Columns:
         return replace(self, patient=self.patient if self.patient in names else None, others=others)
 
     def of_rules(self, form: str, rules: Mapping[str, str], *, keyed: bool) -> Columns:
-        """The same for records, whose rules these are; :raises SettingsError: for named columns, and without a key."""
+        """The same for records with these rules; :raises SettingsError: for named columns, and without a key."""
         if self.id not in (None, "id") or self.patient not in (None, PATIENT_COLUMN) or len(self.texts) > 1:
             raise SettingsError(f"records of {form} name notes and patients themselves; leave out options of columns")
         if not keyed:
@@ -172,7 +172,7 @@ class Columns:
         )
 
     def of_output(self) -> Columns:
-        """The same for the output, which lacks what was removed, and whose id and patient may be replaced."""
+        """The same for the output: without removed columns, and without id and patient, which may be replaced."""
         others = {name: given for name, given in self.others.items() if given != REMOVE}
         return replace(self, id=None, patient=None, others=others, rest=KEEP)
 
@@ -220,8 +220,8 @@ def engine_label(label: str, labels: LabelSet) -> str:
 
 
 def coded(value: Document, spans: Sequence[Span], key: bytes) -> Deidentified:
-    """A code in place of an identifier: 64 bits of its HMAC-SHA256, so that without the key it can neither be
-    computed nor undone; 17 and 17.0 are one identifier.
+    """A code in place of an identifier: 64 bits of its HMAC-SHA256, which cannot be computed or undone without the
+    key; 17 and 17.0 are one identifier.
 
     :param spans: the whole value; none if it is blank.
     """

@@ -4,8 +4,8 @@
         journal.add(chunk_number, DoneChunk(...), entries)     one transaction
         journal.done(chunk_number)                             what was added, or nothing
 
-Its write-ahead log keeps it whole when a process or a machine dies; what the last moments before added may be missing,
-and is then done again. It holds numbers and hashes, and no text.
+Its write-ahead log keeps it whole when a process or a machine dies; entries of the last moments may be lost, and their
+work is then done again. It holds numbers and hashes, but no text.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS register (
 
 
 class DoneChunk(NamedTuple):
-    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts on its notes, the number of
-    notes, and how many of them are in quarantine."""
+    """A chunk that is done: SHA-256 of its rows, of its part of the output and of the facts about its notes, the number
+    of notes, and how many of them are in quarantine."""
 
     input: bytes
     data: bytes
@@ -46,9 +46,9 @@ class DoneChunk(NamedTuple):
 
 
 class Journal:
-    """The journal in a folder, made if it is not there.
+    """The journal in a folder, made if missing.
 
-    :param folder: that of the unfinished run; only one process may use it.
+    :param folder: the folder of the unfinished run; only one process may use it.
     :raises StorageError: in every method, if the disk is full or fails.
     """
 
@@ -56,7 +56,7 @@ class Journal:
         self.path = folder / "journal.sqlite"
         with self._checked():
             self._database = sqlite3.connect(self.path, isolation_level=None)
-            # Without shared memory, so that it works on network file systems too.
+            # Without shared memory, it works on network file systems too.
             self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = NORMAL")
@@ -88,18 +88,18 @@ class Journal:
                     self._database.execute("ROLLBACK")
 
     def fact(self, name: str) -> Any:
-        """A fact on the run as it was set, or None."""
+        """A fact about the run, as it was set, or None."""
         with self._checked():
             row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else None
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Keep a fact on the run, JSON-ready."""
+        """Store a fact about the run, JSON-ready."""
         with self._transaction() as database:
             database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value, sort_keys=True)))
 
     def begin(self, number: int) -> int:
-        """Count a start of a chunk; :returns: how often it began before without being done."""
+        """Count a start of a chunk; :returns: how often it was started before and not finished."""
         times: int = self.fact(f"begun {number}") or 0
         self.set_fact(f"begun {number}", times + 1)
         return times

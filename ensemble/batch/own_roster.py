@@ -1,4 +1,4 @@
-"""The roster that records bring along: what `Patient` resources and segments PID say of a patient."""
+"""The roster that records bring along: what `Patient` resources and PID segments say about a patient."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from phistack.features.labels import LabelSet
 
 
 def with_own_roster(settings: RunSettings, form: InputFormat, labels: LabelSet | None, path: Path) -> RunSettings:
-    """The settings with the roster of the input, and behind its rows those of the user's roster.
+    """The settings with the roster of the input, followed by the rows of the user's roster.
 
-    :param labels: of the engine; what it has no label for is left out.
-    :param path: of the roster, an older one of which is replaced; it is as secret as the input.
+    :param labels: those of the engine; columns that fit none of them are left out.
+    :param path: where the roster is written, over an older one; it is as secret as the input.
     :raises SettingsError: if the user's roster cannot be read.
     """
     if not isinstance(form.table, FieldTable):

@@ -40,7 +40,7 @@ TABLES = (*(format.name for format in (FORMATS | RECORDS).values() if format.tab
 """The formats that have columns."""
 
 NO_LIMIT = 2**62
-"""As the greatest length of a note in bytes."""
+"""A limit in bytes that no note exceeds."""
 
 _FIRST_ROWS, _MANY_WRONG = 1000, 5
 _OTHER_ENCODING = re.compile(r"not \S+ at byte")
@@ -51,8 +51,8 @@ def text_digest(text: str, key: bytes | None) -> str:
     content = text.encode("utf-8", "surrogatepass")
     if key is None:
         return sha256(content).hex()
-    # The prefix keeps these apart from all else that the key signs: a note `patient:110` must not have the secret of
-    # that patient's surrogates written into the audit log.
+    # The prefix keeps these apart from all else that the key signs: a note with the text `patient:110` must not write
+    # the secret of that patient's surrogates into the audit log.
     return hmac.digest(key, b"text:" + content, "sha256").hex()
 
 
@@ -65,9 +65,9 @@ def texts_digest(texts: Sequence[str], key: bytes | None) -> str:
 class FormatSettings:
     """How to read an input.
 
-    :param encoding: of text, brat, CoNLL and CSV files; XML, JSON and Parquet are UTF-8 by definition.
-    :param max_bytes: what is longer is not read but goes to quarantine.
-    :param write: `docx` to write Word documents again as such; empty to write them as text.
+    :param encoding: the encoding of text, brat, CoNLL and CSV files; XML, JSON and Parquet are UTF-8 by definition.
+    :param max_bytes: a longer note is not read but goes to quarantine.
+    :param write: `docx` to write Word documents as Word documents; empty to write them as text.
     """
 
     columns: Columns = field(default_factory=Columns)
@@ -80,8 +80,8 @@ class FormatSettings:
 class Part:
     """A text of a row that is to be de-identified.
 
-    :param label: of the identifier that the whole text is; empty if the detector must look for some.
-    :param is_coded: whether a code of the whole text takes its place, whatever the policy.
+    :param label: the label of the whole text, if it is one identifier; empty if the detector must read it.
+    :param is_coded: whether a code replaces the whole text, whatever the policy.
     """
 
     text: str = field(repr=False)
@@ -97,7 +97,7 @@ class Row:
     :param raw: the record, if it can be read; workers need none.
     :param digest: SHA-256 of what was read, 32 bytes.
     :param parts: the texts of the note, in order; none if the row is not a note or cannot be read.
-    :param kept: column and value of what passes as it is.
+    :param kept: column and value of what passes unchanged.
     :param problem: why the row cannot be read, without text; empty if it can.
     """
 
@@ -127,11 +127,11 @@ class Row:
 
     @property
     def units(self) -> int:
-        """By how many times the time limit is multiplied."""
+        """By how much the time limit is multiplied."""
         return 1 + sum(len(part.text) for part in self.parts) // LONGEST_PIECE
 
     def labelled(self, labels: LabelSet) -> Row:
-        """The same note, with the labels that an engine has for those of its columns."""
+        """The same note, with the engine's labels in place of those of the columns."""
         return replace(self, parts=tuple(replace(p, label=engine_label(p.label, labels)) for p in self.parts))
 
 
@@ -140,7 +140,7 @@ class InputFormat:
 
     :param target: the output; a table is gzipped if its name ends in .gz.
     :ivar table: reads and writes it; `table.file.fraction` is how much of it was read, in [0, 1].
-    :ivar columns: what becomes of each, after `find_columns`; of notes without columns, those of their files.
+    :ivar columns: the treatment of each, after `find_columns`; notes without columns have those of their files.
     """
 
     def __init__(self, found: Found, target: Path, settings: FormatSettings) -> None:
@@ -167,7 +167,7 @@ class InputFormat:
         return digest.hexdigest()
 
     def find_columns(self, *, keyed: bool) -> Columns | None:
-        """What becomes of each column that is there; None for a format without columns.
+        """The treatment of each column in the input; None for a format without columns.
 
         :raises CorpusError: if a column is missing, doubled or has no treatment, or a value cannot be treated as asked.
         :raises SettingsError: if columns are named that the format cannot have, or a pseudonym lacks a key.
@@ -265,7 +265,7 @@ class InputFormat:
 def open_format(path: Path, target: Path, settings: FormatSettings, name: str = "") -> InputFormat:
     """Open an input.
 
-    :param name: of the format; otherwise it is recognised.
+    :param name: the name of the format; empty to recognise it.
     :raises CorpusError: if nothing is there, it is of no known format, or it is a table in a folder.
     :raises SettingsError: for an encoding that does not exist.
     """

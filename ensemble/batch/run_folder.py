@@ -1,12 +1,12 @@
-"""The folder of a run: its lock, what an earlier start left in it, and how its results take their places.
+"""The folder of a run: its lock, what an earlier start left in it, and how its results are put in place.
 
     with locked(settings.work), kept_journal(settings.work) as journal:      no second process tries the same
         secret = begun(settings, form, journal, fingerprint)    raises if the run began with other settings
         publish(settings, form, replace=False)       OUT.partial/reports -> OUT.run, OUT.partial/output/OUT -> OUT
     clear(settings.work)                       nothing of the run is left in OUT.partial
 
-Both renames can be interrupted anywhere: what is still staged has not been renamed yet. Nothing is replaced but what
-the same run had published before, and only if it is still as it was written.
+Both renames can be interrupted anywhere: what is still staged has not been renamed yet. A run replaces only what it
+published before, and only if that is unchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from phistack.features.writing import make_way, refuse_taken
 ROSTER_INDEX = "roster.sqlite"
 """The roster for all workers, in the folder of the unfinished run, while they work."""
 OWN_ROSTER = "identifiers.jsonl"
-"""The roster that records bring along, there too."""
+"""The roster that records bring along, in the same folder."""
 
 _JOURNAL = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
 _STAGED = ("output", "reports", "old")
@@ -103,7 +103,7 @@ def is_begun(work: Path) -> bool:
 
 
 def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapping[str, Any]) -> Summary | None:
-    """The summary of a finished run with the same settings and input; nothing if there is none."""
+    """The summary of a finished run with the same settings and input; None if there is none."""
     summary = published_summary(settings)
     if summary is None or summary.settings != fingerprint:
         return None
@@ -115,7 +115,7 @@ def finished_summary(settings: RunSettings, form: InputFormat, fingerprint: Mapp
 
 
 def year_begun(settings: RunSettings) -> int:
-    """The year in which ages count in an earlier start of the run; 0 without one."""
+    """The year in which an earlier start of the run counted ages; 0 without one."""
     summary = published_summary(settings)
     begun_with: Any = summary.settings if summary else None
     if is_begun(settings.work):
@@ -148,7 +148,7 @@ def _is_worth(journal: Journal) -> bool:
 
 
 def begun(settings: RunSettings, form: InputFormat, journal: Journal, fingerprint: Mapping[str, Any]) -> bytes:
-    """Begin the run or take it up; :returns: the secret of its register."""
+    """Begin or resume the run; :returns: the secret of its register."""
     # If nothing is done yet, as after a bundle that could not be loaded, any settings may begin the run anew.
     begun_with = journal.fact("settings") if _is_worth(journal) else None
     if begun_with is None:

@@ -74,12 +74,12 @@ _NO_PATIENTS = (
 def deidentify(settings: RunSettings) -> Summary:
     """De-identify every note of an input.
 
-    :returns: the summary of the run; of an earlier start, if that had finished the same run.
-    :raises SettingsError: if the output is taken or was changed, another run is at it, or input, bundle, policy, key or
-        code are not those with which the run began.
+    :returns: the summary of the run, or of an earlier start that finished the same run.
+    :raises SettingsError: if the output is taken or was changed, another run is writing it, or input, bundle, policy,
+        key or code are not those with which the run began.
     :raises CorpusError: if the input cannot be opened.
     :raises StorageError: if the disk is full or fails; a later start goes on.
-    :raises MissingResourceError: if the cluster is gone, or processes die whatever they are given; likewise.
+    :raises MissingResourceError: if the cluster is gone, or processes die whatever they get; a later start goes on.
     """
     form = open_format(settings.source, settings.target, settings.form_settings, settings.form)
     form.found.refuse_none()
@@ -99,12 +99,12 @@ def deidentify(settings: RunSettings) -> Summary:
 
 
 def _finished(settings: RunSettings, form: InputFormat, digest: str, labels: Sequence[str]) -> Summary:
-    """The run, or what an earlier start made of it; what is raised as of `deidentify`."""
+    """Do the run, or return what an earlier start made of it; raises what `deidentify` does."""
     fingerprint = settings.fingerprint(form.name, digest) | {"form of output": form.written}
     roster = _roster(settings, form, fingerprint["roster"], labels)
     engines = suited_engines(settings, roster)
     fingerprint["choice of engines"] = {language: bundle for language, (_, bundle) in engines.items()}
-    # Ages count to one year in the whole run, even if it goes on after New Year.
+    # The whole run counts ages in one year, even if it goes on after New Year.
     settings = replace(settings, policy=settings.policy.in_year(year_begun(settings)))
     fingerprint["present year"] = settings.policy.options.present_year
     earlier = None if is_begun(settings.work) else finished_summary(settings, form, fingerprint)
@@ -242,7 +242,7 @@ def _process(settings: RunSettings, form: InputFormat, store: Store, workers: Wo
                 share_done += shares.pop(chunk.number)
 
     def deaths(chunk: Chunk) -> int:
-        # Only where the notes are in this process does the run die with them.
+        # The run dies with a note only if the note is in this process.
         times = store.journal.begin(chunk.number) if workers.is_this_process else 0
         return _MANY if chunk.number in suspects else times
 

@@ -22,7 +22,7 @@ from phistack.features.errors import CorpusError
 
 
 class Drawn(NamedTuple):
-    """How many notes of a run came out, and id and place in the input of each that was drawn, in their order."""
+    """How many notes of a run came out, and the id and place in the input of each drawn note, in order."""
 
     notes: int
     sample: tuple[tuple[str, str], ...]
@@ -51,9 +51,9 @@ def draw_patients(
     """Draw patients at random, each with the same chance, with all their notes and without any spans.
 
     :param patients: how many; or as many as have `notes` notes together.
-    :param strata: that of each note, if the patients of each stratum are to have their share. A patient is of the
-        stratum that most of the notes are of.
-    :raises CorpusError: if there are not so many.
+    :param strata: the stratum of each note, to draw from each stratum its share of patients. A patient belongs to the
+        stratum of most of the patient's notes.
+    :raises CorpusError: if there are too few.
     """
     by_patient: dict[str, list[Document]] = {}
     of_patient: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -74,7 +74,7 @@ def draw_patients(
 
 
 def _in_turn(strata: Mapping[str, str], rng: random.Random) -> list[str]:
-    """Names in an order of which each beginning has of each stratum its share, by systematic draws (Madow 1949)."""
+    """Names ordered by systematic draws (Madow 1949): the first n have each stratum's share, for every n."""
     sizes, before = Counter(strata.values()), {stratum: rng.random() for stratum in dict.fromkeys(strata.values())}
     turns = {}
     for name, stratum in strata.items():

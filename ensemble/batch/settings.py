@@ -35,16 +35,16 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 @dataclass(frozen=True)
 class NoteSettings:
-    """What decides what becomes of a note, wherever notes come from.
+    """The settings that decide what happens to a note, wherever notes come from.
 
     :param key: the secret of surrogates and seals; at least 16 bytes.
     :param by_language: ISO 639-1 code -> the bundle that reads notes in that language, instead of `model`.
-    :param form_settings: how to read the input, and what becomes of its columns.
+    :param form_settings: how to read the input, and the treatment of its columns.
     :param struck: folded words to be removed everywhere.
-    :param options: of the engine, without the roster.
+    :param options: the options of the engine, without the roster.
     :param timeout: seconds for each started 100,000 characters of a note; 0 for no limit.
     :param second_pass: whether to run the engine over the output.
-    :param certificate: what the run is certified by, if it is.
+    :param certificate: the certificate of the run, if it has one.
     :param review_lines: whether the review list shows the line of each word.
     :param load: makes an engine from the path of a bundle.
     :raises SettingsError: if the time limit is not a number of seconds.
@@ -78,7 +78,7 @@ def run_folder(target: Path) -> Path:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The input of a run, a file or folder, and the output, of the same form, which must not be there."""
+    """The input of a run, a file or folder, and the output of the same form, which must not exist yet."""
 
     source: Path
     target: Path
@@ -96,15 +96,15 @@ class RunFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(NoteSettings, RunFiles):
-    """A run: its files, what becomes of its notes, and these.
+    """A run: its files, the settings for its notes, and these.
 
-    :param form: of the input; empty to recognise it.
-    :param unmatched_roster: whether to go on although the roster has the patient of no note.
+    :param form: the format of the input; empty to recognise it.
+    :param unmatched_roster: whether to go on if no note has a patient of the roster.
     :param hide_ids: whether reports name notes by HMACs of their ids, which needs a key.
     :param cluster: address of a Dask scheduler; `spark`: a master of Spark, or `sc://HOST:PORT` of Spark Connect.
     :param restart: throw away what an unfinished run has done.
     :param vault: a file for the originals, encrypted.
-    :param vault_key: with which they are, another than `key`.
+    :param vault_key: the key that encrypts them, not the same as `key`.
     :raises SettingsError: if the time limit is not a number of seconds, ids are to be hidden without a key, input
         and output are the same or inside each other, or a vault has no key of its own or lies in the output.
     """
@@ -167,7 +167,7 @@ class RunSettings(NoteSettings, RunFiles):
 
 
 def read_struck(path: Path | None) -> frozenset[str]:
-    """The words of a strike list, folded: the first column of a file with a word a line, as of a review list.
+    """The words of a strike list, folded: the first column of a file with a word a line, such as a review list.
 
     :raises SettingsError: if the file cannot be read, or an entry is not one word.
     """
@@ -192,7 +192,7 @@ def policy_from(
 ) -> Policy:
     """A policy by name or file, with overrides such as `DATE=keep` and strings to write such as `CITY=a town`.
 
-    :param present_year: the year to which ages count, instead of the policy's.
+    :param present_year: the year in which ages are counted, instead of the policy's.
     :raises SettingsError: if there is no such policy or strategy.
     """
     known = name in Policy.names() or not os.path.isfile(name)

@@ -1,4 +1,4 @@
-"""The files of an unfinished run: each chunk's part of the output, and the facts on its notes.
+"""The files of an unfinished run: each chunk's part of the output, and the facts about its notes.
 
     OUT.partial/lock                  held while a process works on the run
     OUT.partial/journal.sqlite        which chunks are done
@@ -6,9 +6,9 @@
     OUT.partial/output/OUT            the output, put together when all chunks are done
     OUT.partial/reports/              the reports, likewise
 
-A file appears by renaming, so it is there whole or not at all; losses by a power failure show in the checksums of the
-journal, and those chunks are done again. `check_output` reads the whole output again: each text must have the checksum
-that its worker took of it, and the journal gets the counts of what is found of a patient's identifiers.
+Files appear by renaming, whole or not at all; the checksums of the journal show what a power failure destroyed, and
+those chunks are done again. `check_output` reads the whole output again: each text must have the checksum that its
+worker computed, and the journal gets the counts of the patients' identifiers that are found.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ VAULT = "vault"
 class Store:
     """Chunks on disk and in the journal.
 
-    :param folder: of the unfinished run.
+    :param folder: the folder of the unfinished run.
     :param vault: seals what was replaced, if the run has one.
     """
 
@@ -59,7 +59,7 @@ class Store:
         self.register = IdentifierRegister(secret)
 
     def add(self, chunk: Chunk, results: Sequence[NoteResult]) -> None:
-        """Keep what became of a chunk: files first, then one transaction."""
+        """Store the results of a chunk: files first, then one transaction."""
         found = iter(results)
         outcomes = [(row, next(found) if row.parts else None) for row in chunk.rows]
         data = self._encoded(outcomes)
@@ -128,7 +128,7 @@ class Store:
         return done is not None and found == (done.data, done.records)
 
     def records(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-        """The number of each chunk, and the facts on each of its notes, in order."""
+        """The number of each chunk, and the facts about each of its notes, in order."""
         for number in self.journal.numbers():
             content = self._path(number).with_suffix(".json").read_bytes()
             yield number, json.loads(content.decode("utf-8", "surrogatepass"))
@@ -138,9 +138,9 @@ class Store:
         return (record[VAULT] for _, records in self.records() for record in records if "problem" not in record)
 
     def assemble(self, name: str) -> Path:
-        """Put the output together; what was put together before is removed.
+        """Put the output together; an earlier one is removed.
 
-        :param name: of the output; one that ends in .gz is gzipped.
+        :param name: the name of the output, which is gzipped if the name ends in .gz.
         """
         folder = self.folder / "output"
         shutil.rmtree(folder, ignore_errors=True)
@@ -160,7 +160,7 @@ def _edited(row: Row, result: NoteResult | None) -> Row:
 
 
 def _record(row: Row, result: NoteResult | None, vault: Vault | None) -> dict[str, Any]:
-    """The facts on a note: those of its result, or the problem and nothing else."""
+    """The facts about a note: those of its result, or only the problem."""
     named = {"id": row.id, "place": row.place, "patient": row.patient}
     problem = row.problem or (result.problem if result else "")
     for name in (shown_id(row.id), hashed(row.id)):
@@ -203,7 +203,7 @@ def check_output(settings: RunSettings, form: InputFormat, store: Store, workers
 
 
 def _searches(store: Store, records: list[dict[str, Any]], rows: Iterator[Row]) -> Iterator[LeakSearch]:
-    """What is to be searched; the rows are what was read from the output, which must be what the workers made."""
+    """The searches for some notes; the rows, which were read from the output, must be what the workers made."""
     fine = (record for record in records if "problem" not in record)
     for patient, of_patient in groupby(fine, key=itemgetter("patient")):
         entries = store.journal.entries(store.register.patient(patient))

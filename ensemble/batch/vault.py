@@ -5,9 +5,9 @@
     vault.write(Path("vault"), tokens, log_end)             all notes of the run
     originals(Path("out"), Path("vault"), key, ["110-01"])      [{"id": "110-01", "parts": [{"text": "Seen by ..."}]}]
 
-A vault is lines of Fernet tokens (AES-128 in CBC mode with HMAC-SHA256, of the library cryptography): which run it is
-of, then each note that came out, in the order of the output. Who opened it, when, and for which notes is in a log
-beside it, each line sealed with an HMAC of it and of the seal before.
+A vault consists of lines of Fernet tokens (AES-128 in CBC mode with HMAC-SHA256, of the library cryptography): first
+its run, then each note that came out, in the order of the output. A log beside it says who opened it, when, and for
+which notes; each line is sealed with an HMAC of itself and of the seal before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from phistack.features.writing import new_file, refused_by_disk
 class Vault:
     """Encrypts and decrypts.
 
-    :param key: of at least 16 bytes.
+    :param key: at least 16 bytes.
     :param run: names the run whose notes are sealed.
     :raises MissingResourceError: if cryptography is not installed.
     """
@@ -77,14 +77,14 @@ class Vault:
                 file.writelines(f"{token}\n" for token in (self._token({"run": self.run, "log": log_end}), *tokens))
 
     def refuse_other(self, path: Path) -> None:
-        """Refuse a path at which anything else than a vault of this run is; :raises SettingsError: saying so."""
+        """Refuse a path that holds anything but a vault of this run; :raises SettingsError: saying so."""
         with suppress(SettingsError):
             if not os.path.lexists(path) or self.run_of(path) == self.run:
                 return
         raise SettingsError(f"{path} is already there; give --vault another name")
 
     def run_of(self, path: Path, log_end: str | None = None) -> str:
-        """The run of a vault; :raises SettingsError: if it is not a vault, or is of another run."""
+        """The run of a vault; :raises SettingsError: if it is not a vault, or belongs to another run."""
         head = self.opened(path, 0, next(self.tokens(path), b""))
         if log_end not in (None, head["log"]):
             raise SettingsError(
@@ -118,10 +118,10 @@ def originals(notes: Path, path: Path, key: bytes, ids: Sequence[str] = ()) -> l
     """The originals of notes: the id in the output, and of each part its text and what was replaced.
 
     :param notes: the output of the run.
-    :param path: of the vault; who asks, when and for which notes is added to the log beside it before anything is read.
-    :param ids: of the notes, in the output; none for all.
-    :raises CorpusError: if there is no such run, a note is not there, or was changed.
-    :raises SettingsError: if the vault cannot be opened, is of another run, or its log was changed.
+    :param path: the vault; who asks, when and for which notes is added to the log beside it before anything is read.
+    :param ids: the ids of the notes in the output; empty for all.
+    :raises CorpusError: if there is no such run, or a note is missing or was changed.
+    :raises SettingsError: if the vault cannot be opened, belongs to another run, or its log was changed.
     :raises StorageError: if the log cannot be written.
     """
     form, summary = opened_output(notes)

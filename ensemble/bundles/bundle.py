@@ -1,8 +1,8 @@
-"""A trained engine on disk: a folder, or a zip file if its name ends so.
+"""A trained engine on disk: a folder, or a zip file if its name ends in .zip.
 
     manifest.json         protocol, kinds, versions, SHA-256 of every other file, figures, what it was trained on
     MODEL_CARD.md         the same for people
-    certificates.json     at most how much it leaves, where it was certified
+    certificates.json     bounds on how much it leaves, if it was certified
     calibration.svg       reliability diagrams of submodels and stack, out of fold
     settings.toml         how it was trained; `train --config BUNDLE` reads it
     label_set.json        labels, categories, HIPAA membership
@@ -81,10 +81,10 @@ def save_bundle(
 
     :param path: a new folder or `.zip` file.
     :param self_test: the result of `ensemble.bundles.self_test.self_test`.
-    :param trained_on: JSON-ready facts on the training corpus and settings, without text.
+    :param trained_on: JSON-ready facts about the training corpus and settings, without text.
     :param figures: JSON-ready scores, with their protocol.
     :param models: the files of submodels that are saved already, by name; only the others are saved here.
-    :param settings: of the training, by `EngineSettings.to_toml`; empty if unknown.
+    :param settings: the settings of the training, by `EngineSettings.to_toml`; empty if unknown.
     :raises SettingsError: if the path exists.
     :raises StorageError: if it cannot be written.
     """
@@ -122,7 +122,7 @@ def write_files(path: Path, manifest: Mapping[str, Any], contents: Mapping[str, 
 def load_bundle(path: Path | SavedFiles, *, only: Iterable[str] = ()) -> Engine:
     """Read an engine; every file's hash and the self-test are checked.
 
-    :param path: of the bundle, or its files, where another bundle holds it.
+    :param path: the path of the bundle, or its files if another bundle holds it.
     :param only: names of submodels; the others are not read, and the stacker is the one that was trained without them.
     :raises BundleError: if the bundle is damaged or changed, has no stacker for that subset, or needs a package, tagger
         or server that is missing.

@@ -1,4 +1,4 @@
-"""A certificate: at most how much an engine and a policy leave in notes like those on which it was measured.
+"""A certificate: a bound on how much an engine and a policy leave in notes like those on which it was measured.
 
     certificate = certificate_for(Path("engine"), policy, EngineOptions())     the one in the bundle
     certificate.sentence("balanced")
@@ -42,11 +42,11 @@ METHOD = (
 SCHEMA = "phistack.certificate.v1"
 
 Risk = tuple[float, float]
-"""What was found, and its bound."""
+"""The measured value, and its bound."""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """Upper bounds of four risks, each with what was found.
+    """Upper bounds of four risks, each with the measured value.
 
     :param share: the mean share of a patient's identifiers that is left.
     :param anything: patients with anything left; `whole`: with an identifier left whole.
@@ -62,15 +62,15 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """What an engine and a policy leave at most, at each choice of recall.
+    """The most that an engine and a policy leave, at each choice of recall.
 
-    :param bundle: digest of the engine; `policy` and `corpus`: likewise.
+    :param bundle: digest of the engine; `policy` and `corpus`: their digests.
     :param policy_name: for people.
-    :param date: of the measurement, in UTC.
+    :param date: the date of the measurement, in UTC.
     :param bounds: choice of recall -> `all` and `direct` identifiers -> bounds, from the safest choice on.
-    :param max_leak: the bound that was wished for the mean share left; `None` for no wish.
-    :param allowed: the choices of recall that keep it, all at once, with the confidence, from the safest on.
-    :param profiles: choice of recall -> what the notes are like, to compare those of a run.
+    :param max_leak: the requested bound on the mean share left; `None` if none was requested.
+    :param allowed: the choices of recall that all keep it at once, with the confidence, the safest first.
+    :param profiles: choice of recall -> what the notes are like, to compare with those of a run.
     """
 
     schema: str = SCHEMA
@@ -88,7 +88,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     profiles: Mapping[str, Profile] = {}
 
     def objection(self, bundle: Path, policy: Policy, options: EngineOptions) -> str:
-        """Why it says nothing of a run, and what to do; empty if it does."""
+        """Why it does not apply to a run, and what to do; empty if it does."""
         reasons = {
             "the certificate is about another engine; name its engine with --model, or certify this one": (
                 self.bundle != engine_digest(bundle)
@@ -108,9 +108,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return next((reason for reason, is_so in reasons.items() if is_so), "")
 
     def sentence(self, recall: str) -> str:
-        """What it says of a run with a choice of recall that it has."""
+        """What it says about a run with a choice of recall that it covers."""
         found = self.bounds[recall]["all"]
-        # The other figures do not hold of a point that was chosen by looking at all.
+        # The other figures do not hold for a choice that was made by looking at all of them.
         is_chosen = self.max_leak is not None and recall in self.allowed
         share = self.max_leak if self.max_leak is not None and is_chosen else found.share[1]
         whole = f", and at most {100 * found.whole[1]:.1f} % of patients have one left whole"
@@ -147,8 +147,8 @@ def certificate_for(
 ) -> Certificate | None:
     """The certificate of a run: that of a file, or one in the bundle.
 
-    :param given: the file; without one, a warning says why no certificate in the bundle speaks of the run.
-    :raises SettingsError: if the file is no certificate of such a run.
+    :param given: the file; without one, a warning says why no certificate in the bundle applies to the run.
+    :raises SettingsError: if the file is not a certificate for this run.
     """
     certificates = certificates_of(bundle) if given is None else (read_certificate(given),)
     found = {certificate.objection(bundle, policy, options): certificate for certificate in certificates}
@@ -161,7 +161,7 @@ def certificate_for(
 
 
 def with_certificate(bundle: Path, certificate: Certificate, out: Path) -> None:
-    """Make a new bundle that has a certificate too, in place of an earlier one for the same policy.
+    """Make a new bundle that also has this certificate, in place of an earlier one for the same policy.
 
     :raises SettingsError: if there is something at `out`.
     """

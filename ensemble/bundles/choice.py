@@ -1,4 +1,4 @@
-"""Which engines read some notes: the one that ships for the language of most of them, and others beside one.
+"""The choice of engines for notes: the one that ships for the language of most of them, and others beside it.
 
 chosen = engine_for(["Dolor torácico de tres días de evolución.", ...])
 chosen.path         the bundle `spanish`
@@ -44,7 +44,7 @@ class ChosenEngine(NamedTuple):
 def engine_for(texts: Iterable[str]) -> ChosenEngine:
     """The engine for the language of most of the notes.
 
-    :param texts: of notes; those whose language is not recognised do not count.
+    :param texts: the texts of notes; those in no recognised language do not count.
     :raises SettingsError: if no engine ships for that language, or no language is recognised.
     """
     names = engines_by_language()
@@ -106,7 +106,7 @@ class EnginesBeside:
     def of(cls, model: Path, others: Sequence[Path]) -> Self | None:
         """The engines beside that of `model`; `None` without any.
 
-        :raises SettingsError: if one reads another language, or has labels that are none or others in the first.
+        :raises SettingsError: if one reads another language, or its labels do not fit the first.
         :raises BundleError: if one cannot be read.
         """
         for other in others:
@@ -115,11 +115,11 @@ class EnginesBeside:
 
     @property
     def digest(self) -> str:
-        """What they are, in a word."""
+        """The digests of all bundles in one string."""
         return " ".join(digest for _, digest in self.bundles)
 
     def load(self) -> tuple[Engine, ...]:
-        """The engines; :raises BundleError: if a bundle is not what it was."""
+        """The engines; :raises BundleError: if a bundle was changed."""
         return tuple(_loaded(*bundle) for bundle in self.bundles)
 
 

@@ -3,11 +3,10 @@
     [submodels.english]
     kind = "engine"                 the engine that ships under this name, or `bundle = "PATH"`
 
-It never saw the notes, so it reads each of them once and not once a fold. What `fit` learns is what the corpus calls
-the engine's labels: the gold labels that spans of a label meet, counted, with one further count for the label of the
-same kind of PHI. So a label that never meets gold, as e-mail in a few notes, becomes that label. All that the engine
-weighed are candidates, with its probability; those that it accepted are chosen, unless most spans of their label meet
-nothing.
+It never saw the notes, so it reads each of them once, not once per fold. `fit` learns what the corpus calls the
+engine's labels: it counts the gold labels that spans of a label meet, and adds one for the label of the same kind of
+PHI. A label that never meets gold, such as e-mail in a few notes, thus becomes that label. Everything that the engine
+weighed is a candidate, with its probability; what it accepted is chosen, unless most spans of that label meet no gold.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ from phistack.submodels.base import Candidate, Submodel, saved_submodel
 
 _AHEAD, _STATE = "read_ahead.json", "engine_submodel.json"
 _DEEPEST = 5
-"""Slashes in the names of the files of an engine that another one can hold."""
+"""The most slashes in the file names of an engine that another one can hold."""
 
 _LEAST_SHARE = 0.1
-"""A gold label that a smaller share of the met spans of a label has is no candidate for it."""
+"""A gold label that a smaller share of the spans of a label meet is no candidate for it."""
 
 _Row = tuple[int, int, str, float, bool]
 """Start, end, the engine's label, probability, and whether it accepted this."""
@@ -68,8 +67,8 @@ class EngineSubmodel(Submodel):
     frequency as a share of the first one's) and `doubtful_` (labels most of whose spans meet no gold span).
 
     :param bundle: the path of the engine or the name of one that ships; by default the submodel's name.
-    :param label_set: that of the corpus, a name or a TOML file.
-    :param labels: those of the corpus, where it has no such set; those of gold spans are among them anyway.
+    :param label_set: the label set of the corpus, a name or a TOML file.
+    :param labels: the labels of the corpus, if it has no such set; those of gold spans are added anyway.
     """
 
     kind: ClassVar[str] = "engine.v1"
@@ -86,12 +85,12 @@ class EngineSubmodel(Submodel):
 
     @property
     def path(self) -> Path:
-        """Of the bundle."""
+        """The path of the bundle."""
         return bundle_path(self.bundle or self.name)
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine, which reads passages in other languages too: that is decided by the one that holds it."""
+        """The engine, which reads passages in other languages too: the engine that holds it decides about these."""
         return load_bundle(self._files or self.path).with_options(other_languages=READ)
 
     def check(self, features: FeatureSettings | None = None) -> None:
@@ -119,7 +118,7 @@ class EngineSubmodel(Submodel):
         return manifest_digest(self.path) + code_digest()
 
     def read_ahead(self, tables: Sequence[FeatureTable], folder: Path) -> None:
-        """Write what the engine finds in the notes; :raises TrainingError: if no label of its is one of the gold."""
+        """Write what the engine finds in the notes; :raises TrainingError: if it shares no label with the gold."""
         found = self._found(tables)
         self._learn(tables, found)
         write_json(folder / _AHEAD, {_key(t.document): rows for t, rows in zip(tables, found, strict=True)})
@@ -184,7 +183,7 @@ class EngineSubmodel(Submodel):
             if n_alone > counts.total() + 1:
                 self.doubtful_.add(label)
             alike = label_like(label, theirs, ours)
-            # A label of which nothing is known is like all that have no other counterpart, which says nothing.
+            # A label of unknown kind is like all that have no other counterpart, which says nothing.
             if alike in ours and (alike == label or kind_of(alike, ours.name) != "OTHER"):
                 counts[alike] += 1
             ordered = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
@@ -196,7 +195,7 @@ class EngineSubmodel(Submodel):
             )
 
     def _candidates(self, rows: Iterable[_Row]) -> list[Candidate]:
-        """Where several labels of the engine are one of the corpus, the probability that one of them is right."""
+        """The candidates; if several engine labels give one label, with the probability that any of them is right."""
         found: dict[Span, Candidate] = {}
         for start, end, theirs, probability, accepted in rows:
             for place, (label, share) in enumerate(self.labels_.get(theirs, {}).items()):
@@ -211,7 +210,7 @@ class EngineSubmodel(Submodel):
 
 
 def _key(document: Document) -> str:
-    """What a note is known by: its text, of which nothing else changes what the engine finds."""
+    """The key of a note: its text, hashed; nothing else of it changes what the engine finds."""
     return hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

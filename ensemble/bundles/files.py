@@ -87,7 +87,7 @@ def manifest_digest(path: Path) -> str:
 
 
 def engine_digest(path: Path) -> str:
-    """SHA-256 of a bundle's manifest without its certificates and its card: that of the engine they are about.
+    """SHA-256 of a bundle's manifest without certificates and card: the digest of the engine they are about.
 
     :raises BundleError: if there is no manifest, or it is incomplete.
     """
@@ -97,9 +97,9 @@ def engine_digest(path: Path) -> str:
 
 
 def read_bundle(path: Path | SavedFiles) -> tuple[dict[str, Any], SavedFiles]:
-    """The manifest and all files of a bundle, the manifest's too.
+    """The manifest and all files of a bundle, including the manifest's.
 
-    :param path: of the bundle, or its files, where another bundle holds it.
+    :param path: the path of the bundle, or its files if another bundle holds it.
     :raises BundleError: if a file is missing, changed, not listed, a link, or far larger than an engine's.
     """
     with _opened(path) as entries:

@@ -4,10 +4,10 @@
     found.table()                 counts by label
     found.read                    those with a word that can be read
 
-All files but that of installed clusters are decoded: the strings in JSON and arrays, text, the attributes of CRFs by
-the values that they are numbers of. Words are runs of letters or digits, folded. A word of a public list says nothing
-(`ensemble.engine.public_words`), so an identifier can be read if another of its words can; in one piece, if all its
-words follow each other in one string, and it has more than one, of which one is longer than two letters.
+All files except that of installed clusters are decoded: the strings in JSON and arrays, text, and the values behind
+the numbers in CRF attributes. Words are runs of letters or digits, folded. A word of a public list says nothing
+(`ensemble.engine.public_words`), so an identifier can be read if any other of its words can. It can be read in one
+piece if its words, two or more and one of them longer than two letters, follow each other in one string.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Identifier:
     """An identifier, counted once however often the notes have it.
 
     :param n_telling: words that no public list has.
-    :param read: those of them that can be read.
+    :param read: those of these words that can be read.
     :param whole: whether its words, two or more, can be read in one piece, and no public list has them so.
     :param file: the first of the bundle that has one of its words or the whole; empty if none has.
     """
@@ -77,7 +77,7 @@ class Inspection:
 
     @property
     def readable(self) -> list[Identifier]:
-        """Those, and the identifiers that can be read in one piece."""
+        """The identifiers with a word that can be read, and those that can be read in one piece."""
         return [one for one in self.identifiers if one.read or one.whole]
 
     def counts(self) -> dict[str, dict[str, int]]:
@@ -132,7 +132,7 @@ def inspected(path: Path, notes: Corpus) -> Inspection:
 
 
 def strings_of(files: SavedFiles) -> Iterator[tuple[str, str]]:
-    """All strings in the files of a bundle, those of a bundle within it too, each after the name of its file."""
+    """All strings in the files of a bundle, including a bundle within it, each after the name of its file."""
     for name in files.names:
         if name.endswith(_OF_LANGUAGE):
             continue
@@ -156,7 +156,7 @@ def _decoded(files: SavedFiles, name: str) -> Iterator[str]:
 
 
 def _attributes(files: SavedFiles, name: str) -> Iterator[str]:
-    """The words that attributes of a CRF join, from left to right; the values of one column are in the vocabularies."""
+    """The words that attributes of a CRF join, from left to right; values of single columns are in the vocabularies."""
     home = name.removesuffix(f"/{_CRF}")
     root = home[: home.rindex("submodels/")]
     space = FeatureSpace.load(files.part(f"{root}features"))

@@ -114,8 +114,8 @@ def _warning(documents: int | None, found: _Found) -> str:
 def model_card(manifest: Mapping[str, Any], settings: str = "", certificates: Sequence[Any] = ()) -> str:
     """The card, as Markdown.
 
-    :param manifest: of the bundle.
-    :param settings: of the training, as TOML; empty if unknown.
+    :param manifest: the manifest of the bundle.
+    :param settings: the settings of the training, as TOML; empty if unknown.
     :param certificates: each a `Certificate`.
     """
     card = template("phistack.ensemble.bundles", "model_card.md").render(

@@ -21,10 +21,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What every maker of surrogates gets.
+    """What every surrogate maker receives besides the mention.
 
-    :param memory: the identifiers of the note, and of the patient as far as they are known.
-    :param attempt: 0 at first; a higher number gives other choices, after one that must not be used.
+    :param memory: the known identifiers of the note and of the patient.
+    :param attempt: 0 at first; a higher number gives other choices, when one must not be used.
     """
 
     choices: KeyedChoices
@@ -35,24 +35,24 @@ class Context:
 
     @property
     def day_first(self) -> bool:
-        """Whether numeric dates have the day before the month, by the dates of the note, or else by the language."""
+        """Whether numeric dates put the day first, judged by the patient's dates or else by the language."""
         return has_day_first(self.memory.day_first, self.language)
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:
-        """One of the options, by the key, the patient, the parts and the attempt."""
+        """One of the options, chosen by the key, the patient, the parts and the attempt."""
         return self.choices.pick(options, *parts, self.attempt)
 
     def number(self, below: int, *parts: object) -> int:
-        """A number below this one, likewise."""
+        """A number less than `below`, chosen in the same way."""
         return self.choices.number(below, *parts, self.attempt)
 
     def next(self) -> Context:
-        """The same with other choices."""
+        """The same context with other choices."""
         return replace(self, attempt=self.attempt + 1)
 
 
 def spliced(text: str, changes: Iterable[tuple[int, int, str | None]]) -> str | None:
-    """The text with each stretch, by start and end in order, changed; None as soon as one has no new text."""
+    """The text with new text for each (start, end), given in order; None if one of them has no new text."""
     pieces: list[str] = []
     position = 0
     for start, end, new in changes:

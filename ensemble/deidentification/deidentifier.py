@@ -1,11 +1,11 @@
-"""A note and its PHI to a new text.
+"""Turns a note and its PHI into a new text.
 
     result = Deidentifier(policy, label_set, "en", key).apply(document, spans)
     result.replacements[0]       Replacement(span=Span(12, 17, "DOCTOR"), 12, 20, "tag")
     redact(document)             "Seen by [DOCTOR] on [DATE].": the policy `tag` in one call
 
-Overlapping spans are one stretch, so that nothing of any of them remains. What each strategy makes of a stretch is in
-`CHANGES`, and its properties are in `strategies.toml`: a new strategy is an entry in each of the two.
+Overlapping spans are merged into one stretch, so nothing of any of them remains. `CHANGES` says what each strategy
+makes of a stretch, and `strategies.toml` has its properties: a new strategy is an entry in both.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Note:
     """A note whose PHI is to be changed.
 
     :param counted: where numbers without a key are counted.
-    :param chain: which surrogates come next, where those of names change.
+    :param chain: which surrogates come next, if those of names change.
     :param heading: the heading of the text, such as the name of its column.
     """
 
@@ -66,7 +66,7 @@ class Note:
         return kind_of(span.label, self.label_set.name)
 
     def written(self, span: Span) -> str:
-        """What is at a span, as the note has it."""
+        """The text of a span, as the note has it."""
         return self.document.text[span.start : span.end]
 
     def text(self, span: Span) -> str:
@@ -79,7 +79,7 @@ class Note:
 
 
 def _number(note: Note, span: Span) -> int:
-    """With a key a number of six digits, the same in every note; without one, the order of first mention."""
+    """With a key, a number of up to six digits, the same in every note; without one, the order of first mention."""
     identity = note.identity(span)
     if note.context.choices.has_key:
         return note.context.choices.number(_NUMBERS, "number", span.label, identity)
@@ -119,7 +119,7 @@ def _year(note: Note, span: Span) -> str | None:
 
 
 def _age(note: Note, span: Span) -> str | None:
-    """90 years and over as one; None for an age that is over 89 by the latest date of the patient's notes."""
+    """The age, with 90 and over as one; None for an age that passes 89 by the latest date of the patient's notes."""
     memory, options = note.context.memory, note.policy.options
     later = 0
     if options.over_89:
@@ -146,7 +146,7 @@ CHANGES: dict[str, Callable[[Note, Span], str | None]] = {
     "generalise": _generalised,
     "keep": lambda note, span: note.written(span),
 }
-"""Strategy -> the new text of a span, or None where the strategy can do nothing with it: then it is tagged."""
+"""Strategy -> the new text of a span, or None if the strategy cannot treat it: then it is tagged."""
 
 
 class Deidentifier:
@@ -194,13 +194,13 @@ class Deidentifier:
         return f"Deidentifier(policy={self.policy.name!r}, label_set={self.label_set.name!r}, {self.language!r})"
 
     def strategy(self, label: str) -> str:
-        """What the policy does with a label; what no engine read is always tagged."""
+        """What the policy does with a label; text that no engine read is always tagged."""
         if label.startswith(UNREAD):
             return "tag"
         return self.policy.strategy(label, self._kind(label))
 
     def changed(self, document: Document) -> list[Range]:
-        """What the policy changes of the spans of a note, from left to right."""
+        """The ranges that the policy changes in an annotated note, from left to right."""
         return ranges_of(span for span, _ in self.apply(document, document.spans).changes(document.text))
 
     def must_go(self, document: Document) -> tuple[Span, ...]:
@@ -214,7 +214,7 @@ class Deidentifier:
     def remember(self, memory: PatientMemory, document: Document, spans: Iterable[Span]) -> None:
         """Add the identifiers of a note to what is known of its patient.
 
-        Remember all notes of a patient before the first `apply`, where they are at hand: then misspelt names are linked
+        If all notes of a patient are at hand, remember them before the first `apply`: then misspelt names are linked
         across notes, and no surrogate equals an identifier of any of them.
         """
         if memory.has(document):
@@ -265,7 +265,7 @@ class Deidentifier:
         return Deidentified("".join(pieces), tuple(replacements), tuple(unresolved))
 
     def _replacement(self, note: Note, span: Span) -> tuple[str, str]:
-        """The strategy and the new text; a tag where the strategy can do nothing."""
+        """The strategy and the new text; a tag if the strategy cannot treat the span."""
         strategy = self.strategy(span.label)
         if strategy == "surrogate" and stays(note.kind(span), note.text(span), note.context):
             strategy = "keep"
@@ -273,22 +273,22 @@ class Deidentifier:
         return ("tag", tag(span.label)) if new is None else (strategy, new)
 
     def _stretches(self, document: Document, spans: Iterable[Span]) -> list[Span]:
-        """Overlapping spans as one stretch, under the label whose strategy takes away the most."""
+        """Overlapping spans as one stretch, with the label whose strategy removes the most."""
         stretches = []
         for group in overlapping_groups((*spans, *self._over_89(document))):
-            # Of labels whose strategies take away the same, that of the first and longest span counts.
+            # If strategies remove equally much, the label of the first and longest span wins.
             ordered = sorted(group, key=lambda span: (span.start, -span.end, span.label))
             label = max(ordered, key=self._severity).label
             stretches.append(Span(ordered[0].start, max(span.end for span in ordered), label))
         return stretches
 
     def _severity(self, span: Span) -> tuple[int, bool]:
-        """A text that is an age and something else is generalised as an age, which fails where it is more than one."""
+        """How much the strategy removes; generalising as an age ranks higher, as it fails on text that is more."""
         severity = {"keep": 0, "generalise": 1}.get(self.strategy(span.label), 2)
         return severity, severity == 1 and self._kind(span.label) == "AGE"
 
     def _weekdays(self, document: Document) -> Iterator[Span]:
-        """The weekdays beside dates of the note that will be shifted: left as they are, they would tell by how much."""
+        """The weekdays next to dates that will be shifted: left unchanged, they would reveal the shift."""
         touched = touching(ranges_of(document.spans))
         for span in document.spans:
             if self._kind(span.label) == "DATE" and self.strategy(span.label) == "surrogate":
@@ -309,7 +309,7 @@ def redact(document: Document) -> str:
     """The document's text with every span replaced by its label in brackets.
 
     :raises CorpusError: if a span ends beyond the text.
-    :raises VerificationError: if the new text is anything else, so that it cannot be used.
+    :raises VerificationError: if the new text is anything else; do not use it then.
     """
     labels = LabelSet("any", {span.label: span.label for span in document.spans})
     result = Deidentifier(Policy(), labels, labels.language).apply(document, document.spans)

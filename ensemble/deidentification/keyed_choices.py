@@ -1,4 +1,4 @@
-"""Choices that depend on a secret key, the patient and what is chosen for, and on nothing else.
+"""Choices that depend only on a secret key, the patient and the purpose of the choice.
 
     keyed = KeyedChoices(key, "patient-17")
     keyed.number(365, "days")                     the same number below 365 in every note, run and process
@@ -6,12 +6,12 @@
     chain = Chain(keyed, "110-01", changes=50)
     chain.next("ann hill")     the choices for the next mention of Ann Hill: of one of her four surrogates in this note
 
-All choices are HMAC-SHA256 (RFC 2104, FIPS 198-1) under the key. A plain hash could be undone by hashing every name
-and number there is; without the key this can neither be computed nor undone. The key is never stored.
+All choices come from HMAC-SHA256 (RFC 2104, FIPS 198-1) under the key. A plain hash could be undone by hashing every
+possible name and number; without the key these choices can neither be computed nor undone. The key is never stored.
 
-With one surrogate for each person, a single mention that was missed gives two names to one person, and one of them is
-real. Where names change anyway, it does not show (Osborne et al., Electronics 2025). Theirs never come back; as a real
-name does, a `Chain` moves between a few surrogates.
+If each person has one surrogate, a missed mention stands out: the person has two names, and one of them is real. If
+names change anyway, it does not show (Osborne et al., Electronics 2025). Their surrogates never come back; those of a
+`Chain` do, as real names do.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KEY_HINT = (
 )
 _WRITTEN = re.compile(rb"[0-9A-Fa-f]{32,1024}")
 _LONGEST_KEY_FILE = 4096
-# Of 32 random digits, fewer are distinct only once in 20 million keys.
+# Only one in 20 million keys of 32 random digits has fewer distinct digits.
 _LEAST_DISTINCT = 8
 _T = TypeVar("_T")
 
@@ -63,7 +63,7 @@ class KeyedChoices:
         return other
 
     def number(self, below: int, *parts: object) -> int:
-        """A number from 0 to `below` - 1, as good as uniform, that depends on the parts and on their order."""
+        """A number from 0 to `below` - 1, practically uniform, that depends on the parts and on their order."""
         usable_key(self._key if self.has_key else None)
         wanted = math.ceil(below.bit_length() / 8) + 8
         message, stream = b"".join(len(data).to_bytes(8, "big") + data for data in map(_bytes, parts)), b""
@@ -72,7 +72,7 @@ class KeyedChoices:
         return int.from_bytes(stream[:wanted], "big") % below
 
     def pick(self, options: Sequence[_T], *parts: object) -> _T:
-        """One of the options, of which there is at least one."""
+        """One of the options; there must be at least one."""
         return options[self.number(len(options), *parts)]
 
 
@@ -81,7 +81,7 @@ def _bytes(part: object) -> bytes:
 
 
 def usable_key(key: bytes | None) -> bytes:
-    """The key, if it is there and long enough; :raises SettingsError: if not, with how to make one."""
+    """The key, if it is there and long enough; :raises SettingsError: if not, saying how to make one."""
     if key is None:
         raise SettingsError(f"surrogates need a secret key and none was given; {KEY_HINT}")
     if len(key) < MINIMAL_KEY_BYTES:
@@ -90,12 +90,12 @@ def usable_key(key: bytes | None) -> bytes:
 
 
 def written_key(written: bytes, where: str) -> bytes:
-    """A secret as it is written down: at least 32 random hexadecimal digits, without the white space at their ends.
+    """A written secret: at least 32 random hexadecimal digits, without white space at either end.
 
-    The digits themselves are the key. Raw bytes are refused, as white space at their ends would be lost, and so are
-    words, as whoever guesses them can undo every surrogate.
+    The digits themselves are the key. Raw bytes are refused because white space at their ends would be lost, words
+    because anyone who guesses them can undo every surrogate.
 
-    :param where: it is written, for messages.
+    :param where: where the secret is written, for messages.
     :raises SettingsError: if it is anything else.
     """
     key = written.strip()
@@ -118,7 +118,7 @@ class _Key(bytes):
 def read_key(path: Path) -> bytes:
     """The secret in a file.
 
-    :raises SettingsError: if the file cannot be read, others than its owner may read it, or it holds anything but at
+    :raises SettingsError: if the file cannot be read, anyone but its owner may read it, or it holds anything but at
         least 32 hexadecimal digits.
     """
     try:
@@ -134,16 +134,16 @@ def read_key(path: Path) -> bytes:
 
 
 def key_check(key: bytes) -> str:
-    """Eight hexadecimal digits by which a later run notices another key; they say 32 bits of 128 or more."""
+    """Eight hexadecimal digits by which a later run notices a different key; they reveal 32 bits of 128 or more."""
     return hmac.digest(key, b"phistack key check", "sha256").hex()[:8]
 
 
 STATES = 4
-"""How many surrogates a name has in a note at most."""
+"""The most surrogates that a name has in one note."""
 
 
 class Chain:
-    """Where each name of a note is in its chain.
+    """Tracks which of its surrogates each name of a note has next.
 
     :param changes: in how many of 100 cases the next mention has another surrogate.
     """

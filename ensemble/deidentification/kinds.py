@@ -1,4 +1,4 @@
-"""The kind of PHI behind each label, so that policies and surrogates work with every label set.
+"""The kind of PHI behind each label, which lets policies and surrogates work with every label set.
 
     kind_of("DOCTOR", "i2b2-2014")       "PERSON"
     kind_of("TERRITORIO", "meddocan")    "PLACE"
@@ -34,7 +34,7 @@ _BROADER = {
     **dict.fromkeys(("INITIALS", "USERNAME", "RELATIVE"), ("PERSON",)),
     **dict.fromkeys(("EMAIL", "URL"), ("PHONE",)),
 }
-"""The kinds that come nearest, where a label set has no label of a kind itself."""
+"""The nearest kinds, for label sets without a label of the kind itself."""
 
 
 def kind_of(label: str, label_set: str) -> str:
@@ -54,7 +54,7 @@ def kind_anywhere(label: str) -> str:
 
 
 def label_like(label: str, label_set: LabelSet, target: LabelSet) -> str:
-    """The label of another set that is most like a label: of the same kind, or of one that is near.
+    """The label of another set that is most like a label: of the same kind, or of a near one.
 
     :returns: the label itself if the other set has it, or nothing like it.
     """

@@ -5,7 +5,7 @@
     memory.index.canonical("johnsson")    "johnson": an edit away, and no known name itself
     "johnson, ann" in memory.identifiers  True
 
-It holds originals, so it lives in working memory only and is never written; `repr` shows sizes.
+It holds originals, so it stays in working memory and is never written; `repr` shows none of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from phistack.features.documents import Document
 from phistack.features.letters import edits, normalised
 
 _AHEAD = 10
-"""By how many years a date may lie beyond the present year, where that is set earlier than the notes."""
+"""How many years a date may lie after the present year, which may be set earlier than the notes."""
 NAMED = ("PERSON", "INITIALS")
 """The kinds that name people."""
 _LONG_ENOUGH_FOR = ((8, 2), (5, 1))
@@ -32,10 +32,10 @@ _MOST_ALIKE = 200
 class NameIndex:
     """The names of a patient by their words: misspellings, companions, fuller forms.
 
-    A misspelling is one edit away from a name of five letters or more, two from one of eight or more, begins with the
-    same letter and is not itself a frequent name: Hansen and Jansen stay two persons. Where no note has such a name, it
-    is the frequent one an edit away, so that it means the same in every note. Where more than 200 names begin with a
-    letter, those of the notes are not linked, as most links would be by chance.
+    A misspelling has five letters or more, is one edit away from a name (two if it has eight letters or more), begins
+    with the same letter and is not itself a frequent name: Hansen and Jansen stay two people. If no note has such a
+    name, the word means the frequent name one edit away, the same in every note. If more than 200 names begin with a
+    letter, those of the notes are not linked, as most links would be due to chance.
 
     :param people: the folded words of each mention, in order, and how often it occurs.
     """
@@ -57,17 +57,17 @@ class NameIndex:
                 self._companions[word].update(words)
 
     def canonical(self, word: str) -> str:
-        """The known name of which a folded word is a misspelling; the word itself if of none."""
+        """The known name that a folded word misspells; the word itself if there is none."""
         if word not in self._canonical:
             self._canonical[word] = self._meant(word)
         return self._canonical[word]
 
     def companions(self, word: str) -> Set[str]:
-        """The folded words of every mention that has the word, or one of which it is a misspelling."""
+        """The folded words of every mention that has the word, or the name that it misspells."""
         return self._companions.get(self.canonical(word), frozenset())
 
     def fullest(self, words: Iterable[str]) -> Set[str]:
-        """The words of the only longest mention that has all of these; these themselves if there is none or several."""
+        """The words of the longest mention that has all of these; only these if there is none, or more than one."""
         wanted = frozenset(map(self.canonical, words))
         having = [self._people.get(word, set()) for word in wanted]
         longer = {person for person in set.intersection(*having) if wanted < person} if having else set()
@@ -90,18 +90,18 @@ class NameIndex:
 
 @dataclass
 class PatientMemory:
-    """Names and identifiers of one patient, as far as they were added.
+    """The names and identifiers of one patient that were added so far.
 
     :ivar identifiers: every mention of PHI, normalised.
     :ivar years: the latest year written with four digits in the dates of each note, by its id.
     :ivar short_years: the years written with two digits in the dates of each note, except dates of birth.
     :ivar is_old: whether an age over 89 is stated.
-    :ivar day_first: how many dates show that the day is before the month, and how many the contrary.
+    :ivar day_first: how many dates show that the day comes first, and how many that the month does.
     :ivar documents: ids and texts of the notes that were added; a table may have one id in several rows.
-    :ivar pronouns: how many of each sex the notes have.
+    :ivar pronouns: how many pronouns of each sex the notes have.
     :ivar complete: whether all notes of the patient are known before the first surrogate is made. Then a surrogate that
-        equals an identifier is made again, as every note will have the same new one, and a shifted date may be one that
-        was in the notes, as that one is shifted too.
+        equals an identifier is made again, the same for every note, and a shifted date may equal a date of the notes,
+        as that date is shifted too.
     """
 
     identifiers: set[str] = field(default_factory=set, repr=False)
@@ -135,10 +135,10 @@ class PatientMemory:
     ) -> None:
         """Remember one mention.
 
-        :param role: `first` or `last` where the label says that a name is one.
+        :param role: `first` or `last` if the label says which part of a name it is.
         :param note: its id, for dates.
         :param is_birth: whether it is a date of birth.
-        :param sex: that the note states for the person it names.
+        :param sex: the sex that the note states for the person.
         """
         self.identifiers.add(normalised(mention))
         if kind == "DATE":
@@ -172,8 +172,8 @@ class PatientMemory:
     def latest_by(self, present: int, note: str | None = None) -> int | None:
         """The latest year in the dates of a note, or of all notes, two-digit years included.
 
-        :param present: two-digit years are the latest that are at most ten years after it, or after the latest year
-            written with four digits.
+        :param present: a two-digit year means the latest year that is at most ten years after this one, or after the
+            latest four-digit year.
         """
         latest = max(present, self.latest_year or 0) + _AHEAD
         notes = self.years.keys() | self.short_years.keys() if note is None else {note}
@@ -199,7 +199,7 @@ class PatientMemory:
         return roles.most_common(1)[0][0] if roles else None
 
     def sex(self, word: str) -> str | None:
-        """`female` or `male` where the notes state it more often than the other of whom they call by a first name."""
+        """`female` or `male`, whichever the notes state more often for people with this first name."""
         return _more_frequent(self._sexes.get(self.index.canonical(word)) or self._sexes.get(word) or Counter())
 
     @property
@@ -208,7 +208,7 @@ class PatientMemory:
         return _more_frequent(self.pronouns)
 
     def identity(self, mention: str, kind: str, language: str) -> str:
-        """Whom or what a mention names: a shorter form of a name is the only longer name that holds all its words."""
+        """Whom or what a mention names: a short form of a name means the only longer name with all its words."""
         form = parse_name(mention, language) if kind in NAMED else None
         if form is None or not form.words:
             return normalised(mention)

@@ -3,8 +3,8 @@
     Policy.named("safe-harbor").strategy("ZIP", "ZIP")               "generalise"
     Policy.named("tag").with_overrides({"DATE": "surrogate"})        the same, but dates are shifted
 
-A policy names labels or kinds of PHI; a label beats its kind, and what is not named takes the default. `policies/` has
-those that ship, `strategies.toml` the strategies.
+A policy names labels or kinds of PHI; a label beats its kind, and what it does not name takes the default.
+`policies/` has the policies that ship, `strategies.toml` the strategies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _strategies(*properties: str) -> tuple[str, ...]:
 
 STRATEGIES = _strategies()
 REMOVING = _strategies("removes")
-"""Those that leave nothing of what was there."""
+"""Those that leave nothing of the original."""
 KEYED = _strategies("keyed")
 """Those that need a secret key."""
 REMEMBERING = _strategies("remembers")
@@ -63,15 +63,15 @@ class PolicyOptions:
     :param shift_days: the most days by which the dates of a patient are shifted; 7 to 3650.
     :param age_shift: the most years by which a surrogate age differs; 1 to 5.
     :param oldest_age: what `generalise` writes for an age of 90 or more: `90+` or `89`.
-    :param common_names: take surrogate names from so many of the most frequent of each list; 0 for all.
+    :param common_names: take surrogate names from this many of the most frequent in each list; 0 for all.
     :param name_changes: in how many of 100 cases a name that is mentioned again in a note gets another surrogate.
     :param same_county: replace places by others of the same county and preposition, rather than of the same region.
     :param generic_care_units: replace hospitals and departments by care units that any hospital may have.
     :param area_codes: exchange the area codes of telephone numbers, and the prefixes of mobile ones, for others.
     :param keep_general: keep counties, continents and, where dates are shifted by whole weeks, days of the week alone.
     :param present_year: no earlier than the latest note; `generalise` removes years 90 or more before it. 0: this year.
-    :param over_89: also change ages over 89 and birth years that show one where nothing marked them, and ages that are
-        over 89 by the latest date of the patient's notes.
+    :param over_89: also change unmarked ages over 89, unmarked birth years that show one, and ages that pass 89 by the
+        latest date of the patient's notes.
     :param seek_again: in batch runs, also remove unmarked names and numbers that were found elsewhere in the patient's
         notes, unless they are words of the language.
     :param restricted_zip3: three-digit ZIP code areas with too few people, written 000.
@@ -108,8 +108,8 @@ class Policy:
 
     :param name: for reports; not part of the digest.
     :param strategies: label or kind -> strategy.
-    :param overrides: the same; they go before `strategies`.
-    :param default: the strategy of what neither names.
+    :param overrides: the same; they take precedence over `strategies`.
+    :param default: the strategy for what neither names.
     :param substitutes: label or kind -> the string that `substitute` writes.
     :raises SettingsError: for a strategy that does not exist, or a string to write that is empty.
     """
@@ -170,23 +170,23 @@ class Policy:
         return replace(policy, substitutes={**self.substitutes, **substitutes})
 
     def in_year(self, year: int = 0) -> Policy:
-        """The same policy, which counts ages in this year where it names no other; 0 for this year."""
+        """The same policy, with ages counted in `year` unless it names another; 0 for the current year."""
         year = self.options.present_year or year or date.today().year
         return replace(self, options=replace(self.options, present_year=year))
 
     def strategy(self, label: str, kind: str) -> str:
-        """The strategy of a label that is of a kind of PHI."""
+        """The strategy of a label of this kind of PHI."""
         tables = (self.overrides, self.strategies)
         return next((table[name] for table in tables for name in (label, kind) if name in table), self.default)
 
     def substitute(self, label: str, kind: str) -> str | None:
-        """The string for a label that is of a kind of PHI, if there is one."""
+        """The string for a label of this kind of PHI, if there is one."""
         return next((self.substitutes[name] for name in (label, kind) if name in self.substitutes), None)
 
     def check(self, label_set: LabelSet) -> None:
         """Refuse a policy that names what is neither a label of the set nor a kind, or lacks a string to write.
 
-        :raises SettingsError: naming the first such name, as a typo could leave PHI in the text.
+        :raises SettingsError: naming the first such name; a typo could leave PHI in the text.
         """
         for name in (*self.strategies, *self.overrides, *self.substitutes):
             if name not in label_set and name not in KINDS:

@@ -5,9 +5,9 @@
     profession_group("schoolteacher", "en")       "education worker", of `[professions]` in `words/LANGUAGE.toml`
     kinship("hija Loli", "es")                    None: not all are words for members of a family, of `[relatives]`
 
-No surrogate equals its original: what does is made again with other choices, a few times. One that equals another
-identifier of the note is given up, as the other notes of the patient would have another surrogate then; only where all
-notes of the patient are known, it is made again. Nothing is left as it was because it has no surrogate.
+No surrogate equals its original: one that does is made again with other choices, a few times. One that equals another
+identifier of the note is made again only if all notes of the patient are known; otherwise it is given up, because other
+notes could keep the first choice. A mention without a surrogate is never left as it was.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
     """Another mention of the same kind.
 
     :param kind: one of `ensemble.deidentification.kinds.KINDS`.
-    :returns: None where none can be made: the mention cannot be read, the kind has no surrogates, or the choice is
+    :returns: None if none can be made: the mention cannot be read, the kind has no surrogates, or the choice is
         an identifier of the note.
     """
     core = mention.strip()
@@ -79,7 +79,7 @@ def surrogate(kind: str, mention: str, context: Context) -> str | None:
 
 
 def _made(kind: str, mention: str, context: Context) -> str | None:
-    """A surrogate by the maker of the kind, after that which the options prefer."""
+    """The surrogate that the options prefer, or else one by the maker of the kind."""
     near = cities.surrogate_nearby(mention, context) if context.options.same_county and kind in _NEARBY else None
     if context.options.generic_care_units and kind in ("HOSPITAL", "DEPARTMENT"):
         near = addresses.surrogate_care_unit(mention, context)
@@ -108,7 +108,7 @@ def _same_work(word: str, profession: str) -> bool:
 def kinship(mention: str, language: str) -> str | None:
     """The mention, if all its words are for members of a family; None if it may hold a name.
 
-    Safe Harbor removes the names of relatives, not that there was a mother. Words that are also names (Spanish
+    Safe Harbor removes the names of relatives, not the fact that there was a mother. Words that are also names (Spanish
     `segundo`) count in small letters only. A language without a table has no such words.
     """
     table = words(language).get("relatives", {})

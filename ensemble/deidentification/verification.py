@@ -1,4 +1,4 @@
-"""What became of the PHI of a note, and the proof that nothing else changed.
+"""What replaced the PHI of a note, and the proof that nothing else changed.
 
 Replacement(Span(12, 17, "DOCTOR"), 12, 20, "tag")     one stretch of PHI, and where in the output what replaced it is
 verify(document, result)                               raises unless every character outside the spans is unchanged
@@ -22,12 +22,12 @@ from phistack.features.shown import shown_id
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What became of one stretch of PHI.
+    """The replacement of one stretch of PHI.
 
     :param span: the stretch in the note, with the label that decided; overlapping spans are one stretch.
     :param start_in_output: offset of its first character in the new text, in code points.
     :param end_in_output: offset after its last; equal to the first where it was removed.
-    :param strategy: what was done, which is `tag` where a surrogate was asked for and none could be made.
+    :param strategy: what was done; `tag` if a surrogate was asked for and none could be made.
     """
 
     span: Span
@@ -53,7 +53,7 @@ class Deidentified:
         return Counter((replacement.span.label, replacement.strategy) for replacement in self.replacements)
 
     def changes(self, text: str) -> Iterator[tuple[Span, str]]:
-        """Each stretch that is no longer what it was, and what that was; a year that the policy keeps is not one."""
+        """Each stretch that changed, with its old text; a year that the policy keeps has not changed."""
         for replacement in self.replacements:
             old = text[replacement.span.start : replacement.span.end]
             if old != self.text[replacement.start_in_output : replacement.end_in_output]:

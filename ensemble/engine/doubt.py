@@ -7,9 +7,9 @@ A note is read in stretches without white space. A stretch is safe if each of it
 is not a name in its place, a number with a unit or after what it measures, or what `safe.toml` has. A word with a
 capital is safe at the start of a sentence or in a heading, or anywhere if it is clinical. Everything else is in doubt.
 
-The words are in `safe/LANGUAGE.txt`, without those that are also names. Drugs, terms and the longer abbreviations are
-those of the column `clinical`, but for `safe/clinical_names.txt`, which are also names. These files are
-made by `benchmarks/safe_words.py`.
+The words are in `safe/LANGUAGE.txt`, without those that are also names. Drugs, terms and longer abbreviations are those
+of the column `clinical`, except for `safe/clinical_names.txt`, which are also names. `benchmarks/safe_words.py` makes
+these files.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _STRETCH = re.compile(r"\S+")
 _PART = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _OPENS = re.compile(r"(?:^|[.!?:;]|\n)[\s\"'(\[*•#>-]*$")
-"""What is before the first word of a sentence, a line or a field."""
+"""What comes before the first word of a sentence, a line or a field."""
 
 _MARKS = ".,;:!?()[]{}<>\"'“”‘’«»*-–—/#=+~|_•"
 _MOST_INITIALS = 3
 _NAMING_NOBODY = ("abbreviations", "drugs", "terms")
-"""Categories of the clinical lexicon; eponyms, devices and scores are called after people."""
+"""Categories of the clinical lexicon; eponyms, devices and scores are named after people."""
 _SIGNS = re.compile(r"[.\])]*(?:[ \t]*(?:\n|$)|[ \t]{2})")
 _NUMBERING = re.compile(r"\(?\d{1,2}[.)]")
 _LONGEST_NUMBER = 4
@@ -49,7 +49,7 @@ _LONGEST_HEADING = 40
 
 @dataclass(frozen=True)
 class SafeText:
-    """What identifies no one, in some languages.
+    """Text that identifies no one, in some languages.
 
     :param words: in small letters, that are not names.
     :param clinical: words and abbreviations, in small letters, that are safe with a capital anywhere.
@@ -67,7 +67,7 @@ class SafeText:
 
     @classmethod
     def of(cls, languages: Sequence[str], own: Iterable[str] = ()) -> SafeText:
-        """What is safe in any of some languages.
+        """Text that is safe in any of these languages.
 
         :param own: further words, in small letters, that are not names.
         """
@@ -153,14 +153,14 @@ class _Place:
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """The words of a list in `safe`, in small letters; those of a language are not names. None without a list."""
+    """The words of a list in `safe`, in small letters; those of a language are not names. Empty without a list."""
     file = resources.files(_PACKAGE) / "safe" / f"{name}.txt"
     return frozenset(file.read_text(encoding="utf-8").split() if file.is_file() else ())
 
 
 @cache
 def lexicon(language: str) -> frozenset[str]:
-    """Clinical words of a language that name nobody, in small letters; shorter ones may be anybody's initials."""
+    """Clinical words of a language that name nobody, in small letters; words of up to three letters may be initials."""
     words = clinical_words(language)
     found = (word for category in _NAMING_NOBODY for word in words[category])
     return frozenset(word for word in found if len(word) > _MOST_INITIALS)
@@ -168,7 +168,7 @@ def lexicon(language: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class InDoubt:
-    """All that is not known to be safe, and all that a submodel proposed, is replaced, but for the `never` list."""
+    """Replaces all that is not known to be safe and all that a submodel proposed, except for the `never` list."""
 
     safe: SafeText
     overruling: Overruling
@@ -191,7 +191,7 @@ class InDoubt:
 
 
 def _joined(text: str, ranges: Sequence[Range]) -> Iterator[Range]:
-    """The ranges that have a letter or a digit; those with only blanks and marks of one line between them as one."""
+    """The ranges that have a letter or a digit, joined if only blanks and marks of one line are between them."""
     joined: list[Range] = []
     for start, end in ranges:
         if joined and (start <= joined[-1][1] or not re.search(r"[^\W_]|\n", text[joined[-1][1] : start])):

@@ -42,7 +42,7 @@ _CHARACTERS_AT_ONCE, _MOST_NOTES = 400_000, 1024
 
 
 class Engine:
-    """Submodels and the stacker over them, all trained, and the options with which they read.
+    """Trained submodels, the trained stacker over them, and the options they read with.
 
     A submodel that fails stops the run: nothing is emitted for the notes at hand.
 
@@ -83,7 +83,7 @@ class Engine:
 
     @property
     def stackers(self) -> dict[Subset, Stacker]:
-        """All stackers, that of the whole last, by the submodels that they were trained over."""
+        """All stackers by the submodels they were trained over; the stacker over all submodels comes last."""
         return {**self.subset_stackers, self.names: self.stacker}
 
     @property
@@ -97,7 +97,7 @@ class Engine:
         return self.space.settings.html
 
     def is_word(self, word: str) -> bool:
-        """Whether a folded word is one of the language, as far as is known."""
+        """Whether a folded word is known to be one of the language."""
         return (self.stacker.counts or WordCounts(self.language)).is_word(word)
 
     def only(self, names: Iterable[str]) -> Engine:
@@ -132,9 +132,9 @@ class Engine:
     ) -> Engine:
         """The same engine with other options.
 
-        :param options: in place of those that it has.
+        :param options: these replace its present options.
         :param others: language -> the engine that reads passages in it.
-        :param changes: of single fields of `EngineOptions`.
+        :param changes: new values for single fields of `EngineOptions`.
         :raises SettingsError: if the engine was trained without the operating point, or has no label for what a list, a
             pattern or a column of the roster names.
         """
@@ -158,7 +158,7 @@ class Engine:
 
     @property
     def safe_text(self) -> SafeText:
-        """What identifies no one, as far as is known."""
+        """What is known to identify no one."""
         from phistack.ensemble.engine.doubt import SafeText
 
         words = self.stacker.counts.never_names() if self.stacker.counts else ()
@@ -207,7 +207,7 @@ class Engine:
 
     @property
     def own_steps(self) -> dict[str, Step]:
-        """Those before the user's own knowledge."""
+        """The steps before those that use the user's own knowledge."""
         recall, cascade = self.options.of_stack
         stackers = {names: stacker.recalling(recall) for names, stacker in self.stackers.items()}
         stack = Stack(self.space, self.submodels, stackers, self.cascade if cascade else None)
@@ -223,11 +223,11 @@ class Engine:
         }
 
     def propose(self, tables: Sequence[FeatureTable]) -> dict[str, list[list[Candidate]]]:
-        """Each submodel's candidates for each note, all of which it reads."""
+        """Each submodel's candidates for each note; every submodel reads the whole note."""
         return {model.name: model.propose(tables) for model in self.submodels}
 
     def read(self, documents: Iterable[Document], *, traced: bool = False) -> Iterator[Reading]:
-        """What becomes of each note, in order.
+        """The reading of each note, in order.
 
         Names accepted in one note are also searched for in the patient's neighbouring notes.
 
@@ -248,11 +248,11 @@ class Engine:
         return (reading.decisions for reading in self.read(documents))
 
     def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The same notes, in order, with what is PHI and what no engine read in place of any spans that they had."""
+        """The same notes, in order; PHI and text that no engine read replace any spans that they had."""
         return (reading.annotated for reading in self.read(documents))
 
     def decide_on(self, tables: Sequence[FeatureTable]) -> Iterator[list[Decision]]:
-        """The decisions of the engine alone on notes whose features are read already; all of them at once."""
+        """The engine's own decisions on notes with features already read, all notes at once."""
         batch, steps = Batch(tables=tables), self.own_steps
         for name in ("propose", "decide", "repeats", "rules"):
             steps[name](batch)
@@ -261,9 +261,9 @@ class Engine:
     def decide_from(
         self, tables: Sequence[FeatureTable], proposals: Mapping[str, list[list[Candidate]]]
     ) -> Iterator[list[Decision]]:
-        """Decisions from candidates that are already there, without a cascade, on spans of the notes as written.
+        """Decisions from given candidates, without a cascade, on spans of the notes as written.
 
-        :param proposals: of all submodels, or of a subset that has a stacker, in the order of `names`.
+        :param proposals: those of all submodels, or of a subset that has a stacker, in the order of `names`.
         """
         pools = pools_of(tables, proposals, tuple(proposals))
         for table, decisions in zip(tables, self.stackers[tuple(proposals)].decide_all(tables, pools), strict=True):
@@ -271,9 +271,9 @@ class Engine:
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Some notes at a time: as many as save time when read together, and no more than take little memory.
+    """Batches of notes, large enough to save time and small enough to take little memory.
 
-    Those of a patient that follow each other stay together, unless there are very many.
+    Consecutive notes of a patient stay together, unless there are very many.
     """
     batch: list[Document] = []
     characters = 0
@@ -289,7 +289,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 class EnginesByLanguage(Mapping[str, Engine]):
-    """Language -> the engine that reads it, which is loaded when it is first needed.
+    """Language -> the engine that reads it, which is loaded when needed.
 
     :param load: gives the engine of a language; it is called each time.
     """

@@ -39,10 +39,10 @@ class EngineOptions:
 
     :param cascade: whether expensive submodels read only the lines in doubt, where the engine was trained to do so.
     :param recall: the operating point: `high`, `balanced` or `precise`; or `everything`, as in `engine.doubt`.
-    :param other_languages: what becomes of a passage in a language that no engine at hand reads. `replace`: it is
+    :param other_languages: what happens to a passage in a language that no engine at hand reads. `replace`: it is
         replaced whole by, say, `[TEXT IN RUSSIAN]`, and a note that is mostly such text is held back; `hold`: every
         note with such a passage is held back; `read`: the engine reads everything.
-    :param roster: what is known about the patients, found in their notes too.
+    :param roster: what is known about the patients; it is searched for in their notes.
     :param overruling: the user's lists and patterns, which have the last word.
     :param beside: further engines; what one of them accepts is PHI too.
     :raises SettingsError: for another operating point or choice.
@@ -70,6 +70,6 @@ class EngineOptions:
 
     @property
     def recorded(self) -> Mapping[str, Any]:
-        """Those that decide the output and are not files, JSON-ready."""
+        """The options that decide the output and are not files, JSON-ready."""
         beside = {"beside": self.beside.digest} if self.beside else {}
         return {"cascade": self.cascade, "recall": self.recall, "other languages": self.other_languages, **beside}

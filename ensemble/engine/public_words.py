@@ -1,9 +1,9 @@
-"""Words that everybody knows: to find one in an engine says nothing about its patients.
+"""Public words: finding one in an engine says nothing about its patients.
 
     is_public = public_words("es")
     is_public("garcia"), is_public("1987"), is_public("birchwood")     True, True, False: folded words
 
-They are those of what ships with phistack: lists of words of the language, of frequent names, places, dates and titles,
+They come from what ships with phistack: lists of words of the language, of frequent names, places, dates and titles,
 patterns, the sentences of the self-test. One or two characters, zeros and the years from 1900 to 2099 are public too.
 """
 
@@ -34,7 +34,7 @@ def public_words(language: str) -> Callable[[str], bool]:
 
 def public_strings(language: str) -> Iterator[str]:
     """Everything that ships for a language and may be in an engine."""
-    # The language may be that of a bundle, which must not name a file elsewhere.
+    # The language may come from a bundle, which must not name a file elsewhere.
     language = language if language.isalpha() else ""
     yield from (*word_list(language), *common_words(language), *strings_in(words(language)))
     yield from (" ".join(entry) for found in Gazetteers.of_language(language).entries.values() for entry in found)

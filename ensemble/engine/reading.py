@@ -22,14 +22,14 @@ from phistack.features.plain_view import PlainView
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """What became of a note.
+    """The result of reading a note.
 
     :ivar document: the note as it was written, without spans; `view` is its plain view.
-    :ivar objection: why it was not read, without a word of it; empty if it was.
+    :ivar objection: why it was not read, without quoting it; empty if it was.
     :ivar elsewhere: its passages in other languages that another engine reads, with its name.
     :ivar unread: what no engine read, labelled `TEXT IN RUSSIAN`; the whole note if there is an objection.
     :ivar decisions: on each candidate, sorted by span; accepted ones do not overlap.
-    :ivar rejected_beside: what engines beside considered and did not accept.
+    :ivar rejected_beside: what engines beside the main one considered and did not accept.
     :ivar trace: after each step its name and the number of accepted spans; kept only if asked for.
     """
 
@@ -55,7 +55,7 @@ class Reading:
 
     @property
     def annotated(self) -> Document:
-        """The note with all spans that must not come out: PHI, and what no engine read."""
+        """The note with all spans that must not come out: PHI, and text that no engine read."""
         return self.document.with_spans((*self.accepted, *self.unread))
 
 
@@ -104,7 +104,7 @@ class Batch:
         return [reading for reading in self.readings if not reading.objection]
 
     def trace(self, step: str) -> None:
-        """Note down how many spans of each note are accepted after a step."""
+        """Record how many spans of each note are accepted after a step."""
         counts = Counter[int]()
         for piece, decisions in zip((p for p in self.pieces if not p.language), self.decisions, strict=False):
             counts[id(piece.reading)] += sum(decision.accepted for decision in decisions)

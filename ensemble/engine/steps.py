@@ -1,4 +1,4 @@
-"""The steps that notes take through an engine, in the order in which they are here.
+"""The steps that notes take through an engine, in order.
 
     for name, step in engine.steps.items():
         step(batch)
@@ -34,7 +34,7 @@ LONGEST_PIECE = 100_000
 """Longer notes are read in pieces of at most this many characters."""
 
 CANNOT_BE_READ = f"{UNREAD}THAT CANNOT BE READ"
-"""The label of what is not text."""
+"""The label of a note that is not text."""
 
 _BREAKS = ("\n\n", "\n", " ")
 
@@ -130,7 +130,7 @@ class Stack:
 
     @property
     def names(self) -> Subset:
-        """Those of the submodels."""
+        """The names of the submodels."""
         return tuple(model.name for model in self.submodels)
 
     def propose(self, batch: Batch) -> None:
@@ -203,7 +203,7 @@ class Beside:
 
 
 def _united(ours: Sequence[Decision], theirs: Sequence[Decision]) -> list[Decision]:
-    """All decisions of ours, and what either accepts as spans that do not overlap."""
+    """All our decisions, with what either side accepts merged into spans that do not overlap."""
     groups = overlapping_groups([*(d for d in ours if d.accepted), *theirs])
     accepted = {d.span: d for d in map(_joined, groups)}
     rejected = [d for d in ours if not d.accepted and d.span not in accepted]
@@ -211,7 +211,7 @@ def _united(ours: Sequence[Decision], theirs: Sequence[Decision]) -> list[Decisi
 
 
 def _joined(group: Sequence[Decision]) -> Decision:
-    """One decision for those that overlap, if only each with the next."""
+    """One decision for a chain of decisions that overlap, each with the next."""
     longest = max(group, key=lambda decision: decision.span.end - decision.span.start)
     start, end = min(d.span.start for d in group), max(d.span.end for d in group)
     votes = tuple(vote for decision in group for vote in decision.votes)

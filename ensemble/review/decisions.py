@@ -1,4 +1,4 @@
-"""What a person decides on notes: a journal of JSON lines that survives a kill, and what it amounts to.
+"""What a person decides about notes: a journal of JSON lines that survives a kill, and the judgements in it.
 
     with Decisions(Path("notes.review"), Scheme.of(label_set, seed=0)) as decisions:
         decisions.add(Begun("110-01", digest_of(text), (Suggestion(8, 12, "DOCTOR", 0.97),)))
@@ -6,10 +6,10 @@
         decisions.add(Finished("110-01", seconds=4.0))
         decisions.of("110-01").spans            (Span(8, 12, "DOCTOR"),)
 
-A span of a note is absent, suggested or judged. An edit changes this for some spans, and says what it was before, so
-it can be undone, and an edit of what is no longer there is refused. A line is on the disk before `add` returns. What a
-kill left of a line that was being written was never confirmed, and is cut off. A note with another text than before
-begins anew; what was decided on the old text stays in the journal.
+A span of a note is absent, suggested or judged. An edit changes this for some spans, and says what it was before.
+So it can be undone, and an edit of an outdated state is refused. A line is on the disk before `add` returns. A line
+that a kill left unfinished was never confirmed, and is cut off. A note with a changed text begins anew; what was
+decided on the old text stays in the journal.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ABSENT, SUGGESTED, JUDGED = range(3)
 class Suggestion(NamedTuple):
     """A span that is suggested.
 
-    :ivar probability: that it is right, by who suggests it.
+    :ivar probability: how likely it is right, as judged by who suggests it.
     :ivar by: who suggests it, if not the engine.
     """
 
@@ -55,7 +55,7 @@ class Suggestion(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What becomes of a span: `was` and `now` are `ABSENT`, `SUGGESTED` or `JUDGED`."""
+    """A change of a span: `was` and `now` are `ABSENT`, `SUGGESTED` or `JUDGED`."""
 
     start: int
     end: int
@@ -69,7 +69,7 @@ class Change(NamedTuple):
 
 
 class Scheme(msgspec.Struct, frozen=True, tag="scheme"):
-    """The first line: the labels, as of a `LabelSet`, and the seed that draws which notes are set aside."""
+    """The first line: the labels, as in a `LabelSet`, and the seed that draws which notes are set aside."""
 
     label_set: str
     categories: dict[str, str]
@@ -96,7 +96,7 @@ class Begun(_OfNote, frozen=True, tag="begun"):
     """A note is first opened.
 
     :param text: the digest of its text.
-    :param judged: of the suggestions, how many from the first on count as judged already.
+    :param judged: how many of the suggestions, from the first on, already count as judged.
     :param shown: whether the suggestions are shown; otherwise the person begins with none.
     :param aside: whether the note is set aside, to measure on.
     :param again: whether the person judges the note for the second time.
@@ -117,7 +117,7 @@ class Begun(_OfNote, frozen=True, tag="begun"):
 
 
 class Edited(_OfNote, frozen=True, tag="edited"):
-    """Something is done; `kind` is its name, of which `undo` and `redo` tell where a person took something back."""
+    """An edit; `kind` is its name, and `undo` and `redo` show where a person took something back."""
 
     note: str
     kind: str
@@ -126,7 +126,7 @@ class Edited(_OfNote, frozen=True, tag="edited"):
 
 
 class Finished(_OfNote, frozen=True, tag="finished"):
-    """A note is done, or, if `done` is false, taken up again."""
+    """A note is done, or, if `done` is false, reopened."""
 
     note: str
     seconds: float = 0.0
@@ -161,11 +161,11 @@ class Judgement:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """All spans that are there, judged or not."""
+        """All present spans, judged or not."""
         return tuple(sorted(self.states))
 
     def fits(self, line: Edited) -> bool:
-        """Whether an edit is of what is there."""
+        """Whether an edit fits the present states."""
         return all(self.states.get(change.span, ABSENT) == change.was for change in line.changes)
 
     def take(self, line: Edited | Finished) -> None:
@@ -180,10 +180,10 @@ class Judgement:
 
 
 class Decisions:
-    """The journal in a folder, and what it amounts to.
+    """The journal in a folder, and the judgements in it.
 
-    :param folder: made if it is not there; no other user can read it.
-    :param scheme: of a new journal; a journal that is there keeps its own.
+    :param folder: made if missing; no other user can read it.
+    :param scheme: for a new journal; an existing journal keeps its own.
     :raises CorpusError: if there is no journal and no scheme, or it is damaged.
     :raises SettingsError: if another process has the folder.
     :raises StorageError: in every method, if the disk is full or fails.
@@ -218,7 +218,7 @@ class Decisions:
         self._lock.__exit__(None, None, None)
 
     def _read(self) -> None:
-        """Take the lines that are there; an unfinished last one is cut off."""
+        """Read the existing lines; an unfinished last one is cut off."""
         content = self.path.read_bytes()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
@@ -232,11 +232,11 @@ class Decisions:
             self._take(line)
 
     def add(self, line: Line) -> None:
-        """Keep a line; it is on the disk when this returns.
+        """Store a line; it is on the disk when this returns.
 
-        :raises CorpusError: if an edit does not fit what is there; nothing is kept then.
+        :raises CorpusError: if an edit does not fit the present states; nothing is stored then.
         """
-        # ASCII, as JSON can express lone surrogates by escapes alone.
+        # ASCII, as JSON can express lone surrogates only by escapes.
         written = json.dumps(msgspec.to_builtins(line), separators=(",", ":")).encode("ascii") + b"\n"
         with self._one_at_a_time, refused_by_disk(self.path, "free space on its disk; what was saved before is there"):
             self._check(line)
@@ -274,5 +274,5 @@ class Decisions:
 
 
 def digest_of(text: str) -> str:
-    """What tells whether the text of a note changed."""
+    """A digest that shows whether the text of a note changed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,15 +1,14 @@
-"""What an engine says of a note, and which notes a person had best look at first.
+"""What an engine says about a note, and which notes a person should look at first.
 
     outlook = Outlook.of(reading)                      what it suggests, and how many of its decisions may be wrong
     in_order(outlooks, "uncertain", seed=0)            [7, 2, ...]: positions
     is_drawn(0, "aside", "patient 110", 0.2)           the same in each run, on each machine
 
-`uncertain` begins with the notes in which a person who reads meets most wrong decisions: their expected number, by the
-probabilities of the stack, for the length of the note. (The disagreement of the submodels is in these probabilities
-already; added to them, it made the order worse.) `diverse` begins with the notes in which a decision teaches most: a
-word counts by the wrong decisions expected near it, less in each further note, greedily, which reaches at least 1 - 1/e
-of what is possible (Nemhauser et al. 1978). `random` is the baseline of both; `python -m benchmarks.review` compares
-them.
+`uncertain` begins with the notes in which a reader meets the most wrong decisions: the number expected from the
+probabilities of the stack, per length of the note. (These already contain the disagreement of the submodels; adding it
+made the order worse.) `diverse` begins with the notes in which a decision teaches most: a word counts by the wrong
+decisions expected near it, and less in each further note. The choice is greedy, which reaches at least 1 - 1/e of the
+optimum (Nemhauser et al. 1978). `random` is the baseline of both; `python -m benchmarks.review` compares them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ORDERS = ("uncertain", "diverse", "random")
 _WORD = re.compile(r"[^\W\d_]+")
 _NEAR = 25
 _AGAIN = 0.3
-"""What a word counts in one more note."""
+"""What a word counts in a further note, relative to the note before."""
 _OPENING = 100
 """What opening a note costs, in characters."""
 
@@ -41,8 +40,8 @@ _OPENING = 100
 class Outlook:
     """What is known of a note before a person reads it.
 
-    :param wrong: how many wrong decisions are expected; infinite for a note that it cannot read.
-    :param length: of the note, in characters.
+    :param wrong: how many wrong decisions are expected; infinite for a note that the engine cannot read.
+    :param length: the length of the note in characters.
     :param near: word in small letters -> how many wrong decisions are expected next to it.
     """
 
@@ -53,7 +52,7 @@ class Outlook:
 
     @classmethod
     def of(cls, reading: Reading) -> Outlook:
-        """What an engine says of a note."""
+        """What an engine says about a note."""
         text, decisions = reading.document.text, reading.decisions
         near = Counter[str]()
         for decision in decisions:
@@ -77,7 +76,7 @@ def _doubt(decision: Decision) -> float:
 
 
 def in_order(outlooks: Sequence[Outlook], order: str, *, seed: int) -> list[int]:
-    """The positions of the notes, those to look at first first; ties are in random order.
+    """The positions of the notes, in the order to look at them; ties are in random order.
 
     :param order: one of `ORDERS`.
     """
@@ -88,7 +87,7 @@ def in_order(outlooks: Sequence[Outlook], order: str, *, seed: int) -> list[int]
 
 
 def _covering(outlooks: Sequence[Outlook], positions: Sequence[int]) -> list[int]:
-    """Greedy cover: as what a note adds only shrinks, a note that is still the best when counted again is the best."""
+    """Greedy cover: what a note adds only shrinks, so a note that still leads when counted again is the best."""
     times, chosen = Counter[str](), []
 
     def adds(position: int) -> float:
@@ -116,7 +115,7 @@ def mixed(most: Sequence[int], some: Sequence[int]) -> list[int]:
 
 
 def rank_of(seed: int, what: str, name: str) -> int:
-    """A random number of 64 bits of a name, drawn for a purpose."""
+    """A random number of 64 bits for a name, drawn for a purpose."""
     digest = hashlib.sha256(f"{seed}:{what}:{name}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big")
 

@@ -37,7 +37,7 @@ _FEWEST, _DRAWS, _NEXT = 10, 1000, 50
 
 
 def outlooks(engine: Engine, documents: Sequence[Document]) -> list[Outlook]:
-    """What an engine says of each note."""
+    """What an engine says about each note."""
     found = []
     with progress("reading", total=len(documents)) as advance:
         for reading in engine.read(documents):
@@ -104,7 +104,7 @@ class Retrainer:
         return learned + changed + scores
 
     def _trained_on(self, corpus: Corpus) -> Path:
-        """Train an engine in another process; its bundle is in the folder of the decisions, the notes stay nowhere.
+        """Train an engine in another process; its bundle is in the folder of the decisions, no copy of the notes stays.
 
         :raises TrainingError: with what the command said, if it did not succeed.
         """
@@ -129,7 +129,7 @@ class Retrainer:
             self._process.terminate()
 
     def _f1(self) -> tuple[float, ...]:
-        """Strict F1 of the engine of now on the notes set aside, with its 95 % interval; nothing if none is done."""
+        """Strict F1 of the present engine on the notes set aside, with its 95 % interval; nothing if none is done."""
         session, pair = self._session, self._session.measured()
         if pair is None:
             return ()
@@ -139,7 +139,7 @@ class Retrainer:
         return self._scored[1]
 
     def status(self) -> dict[str, Any]:
-        """What the page shows of engines."""
+        """What the page shows about engines."""
         curve = [(trained.notes, *trained.f1) for trained in self._session.decisions.trained if trained.f1]
         return {
             "training": self._runs, "said": self._said, "f1": self._f1(), "curve": curve, "next": expected_gain(curve),

@@ -1,4 +1,4 @@
-"""The command `review`: a review of notes, the merging of two, and what comes out as a corpus.
+"""The command `review`: a review of notes, the merging of two reviews, and the resulting corpus.
 
 drawn(source.notes, decisions, 1000)               notes to review
 merged(documents, first, second, decisions)        where two people agree and where they do not
@@ -23,7 +23,7 @@ from phistack.features.formats.corpora import write_documents
 
 
 def drawn(documents: Iterable[Document], decisions: Decisions, most: int) -> list[Document]:
-    """Notes to review, in their order: those that were begun, and of the others as many as are allowed, at random."""
+    """Notes to review, in their order: those that were begun, and at random as many others as are allowed."""
     seed = decisions.scheme.seed
 
     def rank(numbered: tuple[int, Document]) -> tuple[bool, int]:
@@ -37,7 +37,7 @@ def drawn(documents: Iterable[Document], decisions: Decisions, most: int) -> lis
 
 
 def outlooks_of(corpus: Corpus, documents: Sequence[Document]) -> list[Outlook]:
-    """The spans of annotated notes as what is suggested."""
+    """The spans of annotated notes as suggestions."""
     spans = {document.id: document.spans for document in corpus.documents}
     return [Outlook(tuple(Suggestion(s.start, s.end, s.label) for s in spans[document.id])) for document in documents]
 
@@ -47,7 +47,7 @@ def merged(
 ) -> tuple[list[Document], Agreement]:
     """Begin a review of the notes that are done in two others: what both have is judged, all else is suggested.
 
-    :param decisions: of the new review; notes that it has are left as they are.
+    :param decisions: those of the new review; notes that it already has stay as they are.
     :returns: the notes, those with most to decide first, and the agreement of the two.
     :raises CorpusError, EvaluationError: if they have no note in common.
     """

@@ -4,9 +4,9 @@
     lists = lists_of(notes.documents, decisions)      {"strike.txt": ["Hilard"], "always.txt": [], "never.txt": ["Pap"]}
     write_lists(lists, Path("lists"))                 for --strike, --always and --never
 
-A word of `review.tsv` is suggested with the label STRIKE: who accepts it has it removed everywhere, who gives it a
-label of the engine has it found as that, and who deletes it says that it is no PHI. The first page names the notes that
-were held back and those of which the engine was least sure; it has nothing to judge.
+A word of `review.tsv` is suggested with the label STRIKE. Accepting it has the word removed everywhere, a label of the
+engine instead has it found as that, and deleting it says that it is not PHI. The first page names the notes that were
+held back and those that the engine was least sure of; it has nothing to judge.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
         serve(session, socket, retrainer)          until Ctrl-C
         address(socket, token)                     "http://127.0.0.1:40123/#token"
 
-The token is behind the `#` of the address, which no browser sends; the page takes it from there and sends it in a
-header with each request, which no page of another origin can do. Requests must name this machine as their host, so no
-name of a stranger leads here (DNS rebinding). Nothing is logged but kind and place of errors, and nothing is cached.
+The token follows the `#` of the address, a part that no browser sends; the page reads it there and sends it in a header
+with each request, which no page of another origin can do. Requests must name this machine as their host, so no foreign
+domain leads here (DNS rebinding). Only the kind and place of errors are logged, and nothing is cached.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def listening(port: int) -> Iterator[socket.socket]:
 
 
 def address(opened: socket.socket, token: str) -> str:
-    """What to open in a browser."""
+    """The address to open in a browser."""
     return f"http://{HOST}:{opened.getsockname()[1]}/#{token}"
 
 
@@ -89,7 +89,7 @@ def serve(session: Session, opened: socket.socket, retrainer: Retrainer | None, 
 
 
 def server_of(app: ASGIApp) -> uvicorn.Server:
-    """What serves an application; it logs nothing, as its messages on errors would hold their text."""
+    """The server of an application; it logs nothing, as its messages would hold the text of errors."""
     import uvicorn
 
     quiet = uvicorn.Config(app, access_log=False, log_level="critical", server_header=False, ws="none", lifespan="off")
@@ -190,7 +190,7 @@ async def _body(request: Request, kind: type[_Sent]) -> _Sent:
 
 
 class _Guard:
-    """Lets requests with the right host and, but for the page itself, the token through; errors come out in a word."""
+    """Lets requests through that have the right host and, except for the page itself, the token."""
 
     def __init__(self, app: Starlette, token: str, port: int) -> None:
         self._app, self._token = app, token.encode()
@@ -212,6 +212,6 @@ class _Guard:
             return await refuse(421, _NO_HOST)
         if scope["path"] != "/" and not hmac.compare_digest(headers.get(TOKEN_HEADER.encode(), b""), self._token):
             return await refuse(403, _NO_TOKEN)
-        # Starlette raises what it has answered again, for the server to log with its text.
+        # Starlette raises an error again after its answer, for the server to log with its text.
         with suppress(Exception):
             await self._app(scope, receive, guarded)

@@ -6,10 +6,10 @@
     session.edit(4, "accept", [Change(8, 12, "DOCTOR", SUGGESTED, JUDGED)], seconds=1.5)
     session.finish(4, seconds=2.0)
 
-An entry is a note, or a note for the second time, as few are judged twice to see how far a person agrees with
-himself. A fifth of the patients, drawn at random, is set aside: no engine learns from them, so they measure each. With
-`blind`, the suggestions of a tenth of the notes are hidden, which shows how far people follow suggestions (South et al.
-2014).
+An entry is a note, or a note for the second time: a few are judged twice to see how far people agree with themselves.
+A fifth of the patients, drawn at random, is set aside: no engine learns from them, so each can be measured on them.
+With `blind`, the suggestions of a tenth of the notes are hidden, which shows how far people follow suggestions (South
+et al. 2014).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> tuple[str, bool]:
-        """What the decisions know it by."""
+        """Its key among the decisions."""
         return self.document.id, self.again
 
 
@@ -66,7 +66,7 @@ class Session:
 
     :param documents: the notes, without spans.
     :param outlooks: what is suggested for each.
-    :param order: one of `ORDERS`; empty for the order of the notes, of which none is set aside or judged twice then.
+    :param order_by: one of `ORDERS`; empty for the order of the notes: then none is set aside or judged twice.
     :param blind: whether the suggestions of a tenth of the notes are hidden.
     :param engine: how the page names who makes the suggestions.
     """
@@ -87,13 +87,13 @@ class Session:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The notes, and those of them that are judged twice."""
+        """The notes, and again those that are judged twice."""
         once = [Entry(place, document) for place, document in enumerate(self.documents)]
         return once + [entry._replace(again=True) for entry in once if self._is("twice", entry.document.id, _TWICE)]
 
     @property
     def order(self) -> list[int]:
-        """The numbers of all entries, those to judge first first."""
+        """The numbers of all entries, in the order to judge them."""
         if not self.order_by:
             return [*range(len(self.entries))]
         aside = [number for number, document in enumerate(self.documents) if self.is_aside(document)]
@@ -151,7 +151,7 @@ class Session:
         return msgspec.structs.replace(begun, again=entry.again)
 
     def edit(self, number: int, kind: str, changes: Sequence[Change], seconds: float) -> None:
-        """Keep an edit; :raises CorpusError: if it does not fit the note, its text or the labels."""
+        """Store an edit; :raises CorpusError: if it does not fit the note, its text or the labels."""
         _, document, again = self.entry(number)
         labels, states = self.decisions.scheme.labels, {ABSENT, SUGGESTED, JUDGED}
         for start, end, label, was, now in changes:
@@ -160,7 +160,7 @@ class Session:
         self.decisions.add(Edited(document.id, kind, tuple(changes), seconds, again=again))
 
     def finish(self, number: int, seconds: float, done: bool = True) -> None:
-        """Keep that a note is done, or is not after all."""
+        """Store that a note is done, or that it is not after all."""
         _, document, again = self.entry(number)
         self.decisions.add(Finished(document.id, seconds, done, again=again))
 
@@ -171,7 +171,7 @@ class Session:
                 yield number, judgement
 
     def measured(self) -> tuple[Corpus, Corpus] | None:
-        """The notes set aside that are done, as they were judged and as the engine of now has them."""
+        """The notes set aside that are done, as they were judged and as the present engine marks them."""
         done = [(number, judgement) for number, judgement in self.finished() if judgement.begun.aside]
         if not done:
             return None
@@ -180,7 +180,7 @@ class Session:
         return corpus, corpus.with_spans([[s.span for s in self.outlooks[number].suggestions] for number, _ in done])
 
     def status(self) -> dict[str, Any]:
-        """The figures of the review but for the scores of engines."""
+        """The figures of the review, without the scores of engines."""
         done = [judgement for _, judgement in self.finished()]
         first = dict(self.finished())
         second = ((self.entries[number].place, judgement) for number, judgement in self.finished(again=True))
@@ -231,6 +231,6 @@ def judged(
 
 
 def shown_text(text: str) -> str:
-    """The text with as many code points, in which each can be shown: no controls, marks of direction or half pairs."""
+    """The text with as many code points, all of them visible: no controls, marks of direction or half pairs."""
     text = _UNSHOWN.sub(lambda found: chr(0x2400 + ord(found[0])), text.replace("\r\n", "\u200b\n").replace("\r", "\n"))
     return _HIDDEN_MARKS.sub("\ufffd", text)

@@ -6,10 +6,10 @@
 
 The same placeholder with the same number is the same person, place or number in all notes of a patient. One without a
 number is one of the persons and things of the patient, who has the sex of most pronouns of the notes. The days that
-placeholders give are moved by the same number of days for a patient, so that the latest is a day of an invented one.
+placeholders give are all moved alike for a patient: the latest becomes the first visit of an invented patient.
 
-Where a placeholder says nothing of what was there, as `___`, or not whose name it was, a CRF says it from the words
-around. It learns from invented notes (or others) of which all PHI was replaced by one and the same word.
+If a placeholder does not say what was there, such as `___`, or whose name it was, a CRF decides by the words around
+it. It learns from invented notes (or others) in which a single word replaces all PHI.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from phistack.features.shown import shown_id
 _MIDDLE = 15
 """The day of a month that is given without one."""
 _YEARS = range(1800, 2300)
-"""Of days that placeholders may give."""
+"""The years that placeholders may give."""
 _TO_TELL_CASE, _ALL = 40, 0.99
-"""How many letters outside of placeholders tell the case of a note, and the share of it that is all."""
+"""How many letters outside placeholders show the case of a note, and the share of them that counts as all."""
 _DRAWN = ("DATE", "AGE", "KIN", "EMAIL", "ADDRESS")
-"""Kinds of which each mention is drawn anew, so that a number is needed to tell which are the same."""
+"""Kinds that are drawn anew for each mention; only a number shows which mentions are the same."""
 _WORD = "Xxxxx"
-"""Replaces all PHI; the words around must show what it was."""
+"""Replaces all PHI; the surrounding words must show what it was."""
 _NOTES = 300
-"""The invented notes from which that is learned."""
+"""How many invented notes the CRF learns this from."""
 Notes = Sequence[tuple[Document, Sequence[Placed]]]
 """Notes with their placeholders."""
 
 SURE = 0.6
-"""The least probability of a kind that the words around show."""
+"""The least probability of a kind that the surrounding words show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,13 @@ def fill(
     """Fill the placeholders of some notes.
 
     :param corpus: their spans, if any, move with the text.
-    :param style: by default the one that ships of which they have the most placeholders.
-    :param language: by default that of the style, or of the notes.
-    :param like: annotated notes in the labels of the language, from which is learned what the words around tell; by
+    :param style: by default the shipped one that has the most placeholders in the notes.
+    :param language: by default the language of the style, or of the notes.
+    :param like: annotated notes in the labels of the language, to learn from them what the surrounding words tell; by
         default invented ones.
-    :param sure: the least probability of what the words around tell.
-    :param copies: how many of each note are made, about different patients; two or more are named `NOTE-COPY`. More of
-        them show more of the forms that an identifier may have in a place.
+    :param sure: the least probability of what the surrounding words tell.
+    :param copies: how many of each note are made, about different patients; two or more are named `NOTE-COPY`. More
+        copies show more of the forms that an identifier may have in a place.
     :raises CorpusError: if there is no placeholder, or none that is known.
     :raises SettingsError: for a language in which nothing can be invented.
     """
@@ -171,7 +171,7 @@ def unfilled_sheet(unfilled: Iterable[Unfilled], *, with_text: bool = False) -> 
 
 
 def _recognised(corpus: Corpus, language: str) -> Style:
-    """The style that ships of which the notes have the most placeholders."""
+    """The shipped style that has the most placeholders in the notes."""
     styles = [Style.of(name) for name in STYLES.names]
     styles = [style for style in styles if style.language in ("", language)]
 
@@ -189,7 +189,7 @@ def _recognised(corpus: Corpus, language: str) -> Style:
 
 
 def _sexes(documents: Iterable[Document], language: str) -> Iterator[tuple[str, str]]:
-    """The patients of whom the notes have more pronouns of one sex, and that sex."""
+    """The patients whose notes have more pronouns of one sex, and that sex."""
     said: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for note in documents:
         said[note.group].update(pronouns(note.text, language) if language in WORDS else {})
@@ -199,7 +199,7 @@ def _sexes(documents: Iterable[Document], language: str) -> Iterator[tuple[str, 
 
 
 def scrubbed(note: Document, spans: Iterable[Span], write: Callable[[Span], str]) -> Document:
-    """The note with other text in place of some spans, of which the first of those that overlap counts."""
+    """The note with other text in place of some spans; of those that overlap, the first counts."""
     kept = [group[0] for group in overlapping_groups(spans)]
     pieces = list(note.text)
     for span in kept:
@@ -209,7 +209,7 @@ def scrubbed(note: Document, spans: Iterable[Span], write: Callable[[Span], str]
 
 
 def _labelled_by_context(notes: Notes, language: str, like: Corpus | None, sure: float, seed: int) -> Notes:
-    """The placeholders with the label that a CRF gives them by the words around; without one where it is unsure."""
+    """The placeholders with the label that a CRF gives them by the surrounding words; none where it is unsure."""
     learned = like or synthesize(_NOTES, seed=seed, language=language, registers="all")
     learned = replace(learned, documents=tuple(scrubbed(n, n.spans, lambda _: _WORD) for n in learned.documents))
     places = [[Span(placed.start, placed.end, _WORD) for placed in found] for _, found in notes]
@@ -241,8 +241,8 @@ def _decided(placed: Placed, scores: Mapping[str, float], language: str, sure: f
 class Filler:
     """Writes invented identifiers in place of placeholders, the same for all notes of a patient.
 
-    :param notes: all of them, with their placeholders; a patient's days are moved together, so that the latest is one
-        of an invented patient.
+    :param notes: all of them, with their placeholders; a patient's days are moved together, the latest to the first
+        visit of an invented patient.
     :param sexes: patient -> `F` or `M`, where it is known.
     """
 
@@ -259,9 +259,9 @@ class Filler:
         }
 
     def fill(self, note: Document, found: Sequence[Placed]) -> tuple[Document, list[tuple[int, int]]]:
-        """The note with text in place of the placeholders that are known, and where it has the others.
+        """The note with text in place of the known placeholders, and the places of the others.
 
-        The note's own spans move with the text, but for those that a filled placeholder touches.
+        The note's own spans move with the text, except those that a filled placeholder touches.
         """
         patient = self._patient(note.group)
         scene = Scene.begun(patient, patient.first_visit, random.Random(f"{self.seed}/fill/{note.id}"))
@@ -309,7 +309,7 @@ class Filler:
         return written
 
     def _template(self, way: str, contexts: Sequence[Context], rng: random.Random) -> list[str | Placeholder]:
-        """What a placeholder calls for: kind, role and form, as far as it leaves them open, from the context."""
+        """What a placeholder calls for; the context gives kind, role and form where these are left open."""
         habits = habits_of(self.language)
         if known := slots_of_labels(self.language).get(way):
             return [habits.drawn(way, contexts, rng) or rng.choice(known)]
@@ -320,7 +320,7 @@ class Filler:
         ]
 
     def _pieces(self, slot: Placeholder, group: str, which: str, scene: Scene) -> list[tuple[str, str]]:
-        """The text of PHI in pieces with labels; with a number, of what the number means."""
+        """The text of PHI in pieces with labels; if it has a number, for what the number means."""
         if which:
             slot = self._the_same(slot, group, which)
             if slot.kind in _DRAWN:
@@ -330,7 +330,7 @@ class Filler:
         return scene.pieces(slot)
 
     def _the_same(self, slot: Placeholder, group: str, which: str) -> Placeholder:
-        """The slot as one that a number means: of one kind wherever it is, of drawn things also of one form."""
+        """The slot that a number means: of one kind wherever it is, for drawn things also of one form."""
         if slot.kind in PEOPLE:
             kind = "RELATIVE" if (slot.kind, slot.role) == ("PATIENT", "other") else slot.kind
             one = Placeholder(kind if PEOPLE[kind] == 1 else "DOCTOR")
@@ -352,14 +352,14 @@ class Filler:
         return self._patients[group, which]
 
     def _moved(self, placed: Placed, group: str, usual: date) -> date:
-        """The day that a placeholder gives, moved as all of the patient are; the day of the note if it gives none."""
+        """The day that a placeholder gives, moved like all of the patient's; the day of the note if it gives none."""
         shift = self._shifts.get(group, timedelta())
         given = _day_of({"year": (usual - shift).year, **placed.on}) if placed.on else None
         return usual if given is None else given + shift
 
 
 def _day_of(on: Mapping[str, int]) -> date | None:
-    """A day, of which month and day may be missing; None for one that no calendar has, or that is far away."""
+    """A day, given with or without month and day; None if it does not exist or its year is out of range."""
     try:
         return date(on["year"], on.get("month", 6), on.get("day", _MIDDLE)) if on["year"] in _YEARS else None
     except ValueError:

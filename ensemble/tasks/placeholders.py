@@ -1,15 +1,14 @@
-"""Where PHI was taken out of notes, and what was there, by styles of placeholders.
+"""Styles of placeholders, which say where PHI was taken out of notes, and what was there.
 
     Style.of("mimic-iii").find("Dr. [**Last Name (STitle) 12**]", "en")
     [Placed(4, 31, "Last Name (STitle)", "12", ("[[DOCTOR:lastname]]",))]
 
-A style is a TOML file: `pattern` is a regular expression whose group `kind` says what was there and whose group `which`
-says which one; its table `[kinds]` has regular expressions of whole kinds, or of a kind, a blank and which, each with
-what is written there, in the notation of `ensemble.synthesis.grammar`, or a list of such, of which the words around
-decide; the first that fits counts. Groups `year`, `month` and `day` of a kind give a date. What a name, place or date
-leaves open, its form above all, is drawn as templates have it between such words (`ensemble.synthesis.habits`).
-Without `[kinds]`, the kinds are the labels of the language's label set; without a group `kind`, the words around
-must tell.
+A style is a TOML file. Its `pattern` is a regular expression: the group `kind` says what was there, the group `which`
+says which one. Its table `[kinds]` has regular expressions for whole kinds, or for a kind, a blank and which; the first
+that fits counts. Each has what is written there, in the notation of `ensemble.synthesis.grammar`, or a list: then the
+surrounding words decide. Groups `year`, `month` and `day` of a kind give a date. What a name, place or date leaves
+open, above all its form, is drawn as templates have it between such words (`ensemble.synthesis.habits`). Without
+`[kinds]`, the kinds are the labels of the language's label set; without a group `kind`, the surrounding words decide.
 """
 
 from __future__ import annotations
@@ -46,9 +45,8 @@ class Placed:
 
     :param kind: what it says was there; empty if it says nothing.
     :param which: which one it says it was.
-    :param write: what takes its place, as a template or a label; of several, the context decides; none if it
-        is not known.
-    :param on: year, month and day, of those that it gives.
+    :param write: what replaces it, as a template or a label; of several, the context decides; none if it is not known.
+    :param on: those of year, month and day that it gives.
     """
 
     start: int
@@ -61,7 +59,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How some notes were scrubbed.
+    """How notes were scrubbed.
 
     :param kinds: what fits a kind, and what is written there; none where the kinds are labels.
     """
@@ -112,7 +110,7 @@ class Style:
 
     @property
     def by_context(self) -> bool:
-        """Whether a placeholder says nothing of what was there."""
+        """Whether a placeholder does not say what was there."""
         return "kind" not in self.pattern.groupindex
 
     def find(self, text: str, language: str) -> list[Placed]:

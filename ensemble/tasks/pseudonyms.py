@@ -3,7 +3,7 @@
     made = pseudonymise(corpus, Policy.named("trienes2020"), key)         the new notes, and what became of each PHI
     to_review(corpus, made, Policy.named("trienes2020"))                  [("110-01", 8, 12, "NAME", "a tag: ..."), ...]
 
-`to_review` lists the tags, which the policy leaves to a person or for which no surrogate could be made, and unmarked
+`to_review` lists the tags, which the policy leaves to a person or which replace what has no surrogate, and unmarked
 places with a name or number that is marked elsewhere in the patient's notes. No annotation is perfect: Trienes et al.
 (2020) reviewed every surrogate.
 """
@@ -30,16 +30,16 @@ REVIEWED = ("document", "start", "end", "label", "why")
 """The columns of the places to review: offsets in the new notes, and no text."""
 
 CORPUS = "the corpus as a whole"
-"""In the place of a patient, for choices that are made for all."""
+"""Stands for the patient in choices that are made for all patients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pseudonymised:
-    """What became of a corpus.
+    """A corpus with surrogates.
 
     :param corpus: the new notes.
-    :param results: for each note, what became of each stretch of its PHI.
-    :param removed: how many spans have no text any more and are not in the new notes.
+    :param results: for each note, what replaced each stretch of its PHI.
+    :param removed: how many spans have no text left and are not in the new notes.
     """
 
     corpus: Corpus
@@ -65,12 +65,12 @@ class Pseudonymised:
 def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language: str = "") -> Pseudonymised:
     """The corpus with its PHI treated as the policy says, to be shared (Stubbs et al. 2015; Dalianis 2019).
 
-    All notes of a patient are known before the first surrogate is made, so that misspelt names are linked across them
-    and no surrogate is another identifier of the patient. Spans that overlap get one surrogate, which each covers.
+    All notes of a patient are known before the first surrogate is made: misspelt names are linked across them, and no
+    surrogate is another identifier of the patient. Overlapping spans get one surrogate, which each of them covers.
 
     :param key: the secret of the surrogates; see `ensemble.deidentification.keyed_choices`.
-    :param language: of the notes, as an ISO 639-1 code; otherwise that of the label set.
-    :raises CorpusError: if the notes have no PHI marked, so that all of it would stay.
+    :param language: the language of the notes, as an ISO 639-1 code; by default that of the label set.
+    :raises CorpusError: if the notes have no PHI marked, as all of it would stay.
     :raises SettingsError: for a policy that does not fit the labels, or lacks a key or a language.
     :raises VerificationError: if a new text is not the old one with just its PHI changed.
     """
@@ -94,7 +94,7 @@ def pseudonymise(corpus: Corpus, policy: Policy, key: bytes | None, *, language:
 
 
 def _new_spans(note: Document, result: Deidentified) -> Iterator[Span]:
-    """Each span where the surrogate of its stretch is; what was removed has no span."""
+    """Each span at the surrogate of its stretch; what was removed has no span."""
     stretches = iter(result.replacements)
     stretch = next(stretches, None)
     for span in note.spans:  # Sorted, as the stretches are.
@@ -107,7 +107,7 @@ def _new_spans(note: Document, result: Deidentified) -> Iterator[Span]:
 def _shuffled(corpus: Corpus, policy: Policy, key: bytes | None) -> Shuffled:
     """Each mention of a shuffled label -> another of the label; every distinct one takes the place of one other.
 
-    A label with a single distinct mention has nothing to shuffle, so that it is not in the table.
+    A label with a single distinct mention has nothing to shuffle, so it is not in the table.
     """
     written: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for note in corpus.documents:
@@ -136,9 +136,9 @@ STILL_THERE = "not marked here, but marked elsewhere: check whether it is PHI"
 def to_review(
     corpus: Corpus, made: Pseudonymised, policy: Policy, *, language: str = ""
 ) -> list[tuple[str, int, int, str, str]]:
-    """The places of the new notes that a person must check, in their order; columns as of `REVIEWED`.
+    """The places of the new notes that a person must check, in their order; columns as in `REVIEWED`.
 
-    :param corpus: the old notes; other parameters as of `pseudonymise`.
+    :param corpus: the old notes; other parameters as in `pseudonymise`.
     """
     to_see: dict[str, list[tuple[Span, str]]] = defaultdict(list)
     for id, span in made.tags:

@@ -57,7 +57,7 @@ def pattern_matches(patterns: Sequence[Pattern], documents: Sequence[Document], 
 
 
 def matches_table(matches: Sequence[PatternMatch], *, show_text: bool = False) -> Table:
-    """A row a match; :param show_text: whether to show its text and the full name of the note."""
+    """One row for each match; :param show_text: whether to show its text and the full name of the note."""
     texts = ("note", "pattern", *(["text"] if show_text else []))
     rows = [
         [

@@ -48,7 +48,7 @@ def _facts(name: str, path: Path) -> dict[str, Any]:
 
 
 def shipped_table(engines: Sequence[Mapping[str, Any]]) -> Table:
-    """A row an engine, in at most 80 columns."""
+    """One row for each engine, in at most 80 columns."""
     columns = ("engine", "language", "labels", "trained on", "MB", "precision", "recall")
     note = "precision and recall: strict, out of fold on the training notes"
     return Table(columns, [list(map(_row, engines))], "engines that ship", note, n_texts=4)
@@ -63,7 +63,7 @@ def _row(engine: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def elsewhere_table(engines: Sequence[Mapping[str, Any]]) -> Table:
-    """A row a figure on other notes."""
+    """One row for each figure on other notes."""
     groups = [
         [(engine["name"], str(row["corpus"]), str(row["figure"]), str(row["value"]))
          for row in engine["measured_elsewhere"]]

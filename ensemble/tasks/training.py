@@ -54,7 +54,7 @@ def train_bundle(
     """Train an engine and write its bundle.
 
     :param budget: notes per second; keeps the subset of submodels with the best out-of-fold score among those that
-        annotate at least so many on one core of this machine.
+        annotate at least this many on one core of this machine.
     :returns: the training, and the out-of-fold scores of each submodel and the stack.
     :raises SettingsError: before training, if the path is taken or the budget is not above 0; after it, if no subset
         reaches the budget. Nothing is written then.
@@ -84,7 +84,7 @@ def train_with_report(
     :param seeds: how many seeds to train with, for means and deviations; the bundle is that of the first.
     :param resampling: how the report draws intervals and p-values.
     :param sources: where the notes are from, for the model card.
-    :param wish: how much the engine may leave; its thresholds are lowered so, and the bundle has the certificate.
+    :param wish: how much the engine may leave; its thresholds are lowered to keep it, and the bundle is certified.
     :param measure: further measurements of the engine for the card: rows with `corpus`, `figure` and `value`.
     """
     refuse_taken(path)
@@ -150,10 +150,10 @@ def train_with_report(
 def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
     """Whether an engine of few notes does better on them than the one that ships, and what to do, in a sentence.
 
-    What counts is which identifiers are touched, twice, and which marked spans touch one, whatever the labels.
+    The score is F2, whatever the labels: recall counts identifiers touched, precision counts spans that touch one.
 
     :param corpus: the training notes, on which the engine is judged out of fold.
-    :param path: of its bundle.
+    :param path: the path of its bundle.
     :returns: empty if the notes are many, or none ships for their language.
     """
     shipped = engines_by_language().get(training.engine.language)

@@ -27,8 +27,8 @@ _AROUND = 40
 class ShownError:
     """A wrong decision as it may be shown.
 
-    :param wrong: with id and labels as they may be shown.
-    :param text: of the span; empty, as are the others, if no text is shown.
+    :param wrong: the decision, with id and labels as they may be shown.
+    :param text: the text of the span; empty, like the others, if no text is shown.
     """
 
     wrong: WrongDecision

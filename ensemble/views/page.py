@@ -75,7 +75,7 @@ def write_page(
 ) -> None:
     """Write the page; an older one is replaced. The category of a label in any label set that ships gives its colour.
 
-    :param scores: of each submodel and the stack, by its name.
+    :param scores: the scores of each submodel and the stack, by name.
     :param facts: short lines about the run, for example seed and versions.
     :raises StorageError: if the file cannot be written.
     """

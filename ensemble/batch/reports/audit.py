@@ -1,13 +1,13 @@
-"""The audit log: what became of each note, in lines chained by hashes.
+"""The audit log: what happened to each note, in lines chained by hashes.
 
     {"run": {...}, "chain": "5f1c..."}                                 versions and settings
     {"n": 1, "id": "110-01", "input": "...", "output": "...", "counts": {"DOCTOR": 1}, ..., "chain": "..."}
     {"end": 240, "quarantined": 1, "bytes": "...", "reports": {...}, "summary": "...", ..., "seal": "", "chain": "..."}
                         the last line, so that cutting off is seen; the checksums of the output and of the other reports
 
-Each line's `chain` is the SHA-256 of the chain before and the line. To change, remove or move a line, one must change
-all that follow, and the seal: an HMAC under the user's key, written if the run had one. The log holds no text, and ids
-can be hidden as HMACs.
+Each line's `chain` is the SHA-256 of the previous chain and the line. Whoever changes, removes or moves a line must
+change all that follow, and the seal: an HMAC under the user's key, written if the run had one. The log holds no text,
+and ids can be hidden as HMACs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _START = hashlib.sha256(b"phistack audit 1").hexdigest()
 
 
 class _Facts(TypedDict, total=False):
-    """What a line may hold, as far as the check reads it."""
+    """The parts of a line that the check reads."""
 
     chain: str
     n: int
@@ -68,13 +68,13 @@ class AuditLog:
         self._write({"run": dict(run)})
 
     def add(self, facts: Mapping[str, Any]) -> None:
-        """One note; a fact `problem` says that it is in quarantine."""
+        """Write the line of a note; a fact `problem` says that it is in quarantine."""
         self._notes += 1
         self._quarantined += "problem" in facts
         self._write({"n": self._notes, **facts})
 
     def end(self, facts: Mapping[str, Any]) -> str:
-        """The last line, with facts on the whole run; :returns: its chain, which the summary of the run holds."""
+        """Write the last line, with facts about the whole run; :returns: its chain, which the summary holds."""
         line: dict[str, Any] = {"end": self._notes, "quarantined": self._quarantined, **facts}
         if self._key is not None:
             line["seal"] = _seal(self._key, self._chain, line)
@@ -88,10 +88,10 @@ class AuditLog:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What checking a log and an output gave.
+    """The result of checking a log and an output.
 
-    :param notes: lines on notes that are as they were written.
-    :param problems: what is wrong, first to last; at most one of the chain, as nothing after a break can be trusted.
+    :param notes: how many lines about notes are unchanged.
+    :param problems: what is wrong, first to last; at most one about the chain, as nothing after a break can be trusted.
     :param sealed: whether the seal was checked with a key and is right.
     """
 
@@ -171,7 +171,7 @@ def _changed_reports(folder: Path, last: Mapping[str, Any]) -> list[str]:
 
 
 def summary_digest(summary: Summary) -> str:
-    """SHA-256 of what a summary holds, but for the end of the log, which holds it, and the times of a start."""
+    """SHA-256 of a summary without the times of a start and the end of the log, which holds this digest."""
     reported = msgspec.structs.replace(summary, log_end="", start=Start()).to_dict()
     return hashlib.sha256(json.dumps(reported, sort_keys=True).encode()).hexdigest()
 

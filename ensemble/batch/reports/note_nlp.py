@@ -2,7 +2,7 @@
 
     write_note_nlp(Path("clean.csv"), Path("note_nlp.csv"))     1,234: how many rows
 
-The rows are of the output: its ids, and places and words in its texts. They tell surrogates from what was missed, as
+The rows describe the output: its ids, and places and words in its texts. They tell surrogates from what was missed, as
 `replaced.jsonl` does.
 """
 
@@ -32,7 +32,7 @@ _LONGEST = 250
 def write_note_nlp(target: Path, file: Path) -> int:
     """Write a row for each place in the text of a note that a finished run replaced, as CSV.
 
-    :param file: must not be there.
+    :param file: must not exist yet.
     :raises CorpusError: if there is no such run.
     """
     number = 0

@@ -6,8 +6,8 @@
     replaced.jsonl      where the output of each note has surrogates and tags, for `phistack attack`
     summary.json, summary.html
 
-The last line of the audit log holds the checksums of all others. They hold no text of a note, but for the words of the
-review list, which are in the output too. Who has replaced.jsonl can tell surrogates from what was missed.
+The last line of the audit log holds the checksums of all others. They hold no text of a note, except for the words of
+the review list, which are in the output too. Anyone with replaced.jsonl can tell surrogates from what was missed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from phistack.features.writing import refused_by_disk, write_json
 
 QUARANTINE, REVIEW, REPLACED = "quarantine.jsonl", "review.tsv", "replaced.jsonl"
 PASSED_OVER = KEYS["passed_over"]
-"""The fact of the journal that holds what was not read as notes, with the number of files."""
+"""The fact of the journal on what was not read as notes, with the number of files."""
 
 _ENCODING = re.compile(r"(?i)utf-8|cp\d+|(iso-?)?8859-\d+|latin-?\d+")
 _SUMMED = {"counts": "by_label", "strategies": "by_strategy"} | {
@@ -159,7 +159,7 @@ def _summary(
 
 
 def _drift(settings: RunSettings, totals: _Totals) -> dict[str, float]:
-    """In what the notes differ from those of the run's certificate."""
+    """How the notes differ from those of the run's certificate."""
     profiles = settings.certificate.profiles if settings.certificate else {}
     return differences(profiles.get(settings.options.recall, {}), totals.summaries.profile)
 
@@ -177,7 +177,7 @@ def _shown_place(settings: RunSettings, place: str) -> str:
 
 
 def _kind_of_problem(problem: str) -> str:
-    """The reason without what differs from note to note, so that reasons can be counted."""
+    """The reason without what differs from note to note, for counting reasons."""
     words = problem.partition(": ")[2] if problem.startswith("the note, ") else problem
     return " ".join(
         "N" if any(c.isdigit() for c in word) and not _ENCODING.fullmatch(word) else word for word in words.split()

@@ -24,9 +24,9 @@ _HEAD = """\
 class ReviewRow(NamedTuple):
     """A word of the review list.
 
-    :ivar likely: how likely it identifies a person, at most.
+    :ivar likely: how likely it identifies a person, at its likeliest place.
     :ivar times: how often it is still in the output; `notes`: in how many notes.
-    :ivar note: the first of them, as it is shown; start and end are those in it, as it was written.
+    :ivar note: the first of these notes, as reports show it; `start` and `end` are places in the note as written.
     :ivar line: the line of that place, without what was replaced; empty if it was not asked for.
     """
 

@@ -49,7 +49,7 @@ def statements(found: Attack) -> list[str]:
 
 
 def _dates(found: Attack) -> Iterator[str]:
-    """What words beside shifted dates show of the shifts."""
+    """What words next to shifted dates reveal about the shifts."""
     patients = found.shifts.total()
     fewer = Counter({left: count for left, count in found.shifts.items() if left < 2 * MOST_DAYS})
     if fewer:
@@ -70,7 +70,7 @@ def _remarks(found: Attack) -> Iterator[str]:
 
 
 def write_attack(target: Path, found: Attack, *, with_text: bool = False) -> None:
-    """Write the list and the page, and into the summary's page, in place of those of an earlier attack.
+    """Write the list, the page and the items in the summary's page, over those of an earlier attack.
 
     :raises StorageError: if the disk refuses.
     """

@@ -123,7 +123,7 @@ def _unread(unread: CountsByName) -> Iterator[str]:
 
 
 def held_back(summary: Summary) -> list[str]:
-    """Each reason for which notes are in quarantine: how many, and what to do."""
+    """Each reason why notes are in quarantine: how many notes, and what to do."""
     return [
         f"{many(count, 'note')} held back: {reason}{_remedy(reason)}" for reason, count in summary.by_reason.items()
     ]
@@ -141,7 +141,7 @@ def drifted(summary: Summary) -> list[str]:
 
 
 def next_steps(summary: Summary, output: Path) -> list[str]:
-    """What a person's next ten minutes are best spent on, by what the run showed; the most useful first."""
+    """How a person best spends the next ten minutes, judged by the run; the most useful step first."""
     run, settings = run_folder(output), summary.settings
     steps = []
     if summary.n_left:
@@ -165,7 +165,7 @@ def next_steps(summary: Summary, output: Path) -> list[str]:
 
 
 def untried(summary: Summary, output: Path) -> list[str]:
-    """The step that the page names until it was done, as `phistack attack` writes there what it found."""
+    """The step that the page suggests until it is done: then `phistack attack` writes its findings there."""
     attack = f"search the output for what was missed, as an attacker would, with: phistack attack {output}"
     return [attack] if summary.is_attackable else []
 

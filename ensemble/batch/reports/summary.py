@@ -57,8 +57,8 @@ class Start(
 ):
     """What differs between the starts of a run.
 
-    :param notes: that this start handled.
-    :param damaged_chunks: of an earlier start, which were done again.
+    :param notes: how many notes this start handled.
+    :param damaged_chunks: how many chunks of an earlier start were damaged and done again.
     """
 
     finished: str = ""
@@ -68,15 +68,15 @@ class Start(
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename=KEYS, forbid_unknown_fields=True):
-    """A finished run; `KEYS` has what most fields count.
+    """A finished run; `KEYS` says what most fields count.
 
     :param begun_on: the date, in UTC.
     :param engines: what is known of each engine, in words.
     :param quarantined: notes that were held back, for a reason in `by_reason`; tried_again: for a transient one.
     :param by_engine: notes that came out, if the run has several engines.
-    :param by_label: PHI that was found; by_strategy: what became of it; known: what of it the roster has.
+    :param by_label: PHI that was found; by_strategy: how it was treated; known: how much of it the roster has.
     :param unread: passages that were replaced whole, and words in doubt, by label.
-    :param unresolved: PHI that was tagged as its strategy found no surrogate.
+    :param unresolved: PHI that was tagged because its strategy could not treat it.
     :param in_kept_columns: by column; the other counts of identifiers are by label.
     :param settings: the fingerprint of the run.
     """
@@ -138,6 +138,6 @@ def read_summary(folder: Path) -> Summary | None:
 
 
 def notices(summary: Summary) -> dict[str, int]:
-    """What a user must know of a run although it did all it could, with counts."""
+    """What a user must know about a run that did all it could, with counts."""
     advice = "notes were held back because a process died or time ran out; the same command tries them again"
     return {**summary.passed_over, advice: summary.tried_again, KEYS["not_in_roster"]: summary.not_in_roster}

@@ -4,8 +4,8 @@
     cluster.slots()                               2: how many chunks it does at once
     with cluster.executor() as executor: ...      for the same functions as a pool of processes
 
-On Spark each chunk is a job of one task. Its rows, and all else that the worker needs, are the one cell of a frame, so
-that nothing is broadcast, and its answer is a cell too: no exception of a note reaches Spark, which would log it.
+On Spark each chunk is a job of one task. Its rows, and all else that the worker needs, are the only cell of a frame, so
+nothing is broadcast. Its answer is a cell too: no exception of a note reaches Spark, which would log it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SECONDS_TO_CONNECT = 20
 CHUNKS_PER_SLOT = 2
-"""How many chunks are given out at a time, so that no slot waits."""
+"""How many chunks each slot is given at a time, so that none waits."""
 _CELL = "work"
 
 
@@ -45,17 +45,17 @@ class Cluster(ABC):
 
     @abstractmethod
     def executor(self) -> Executor:
-        """What calls are given to; :raises MissingResourceError: if the cluster is gone."""
+        """The executor that takes the calls; :raises MissingResourceError: if the cluster is gone."""
 
     @abstractmethod
     def close(self) -> None:
-        """Leave it."""
+        """Leave the cluster."""
 
 
 def connected(dask: str = "", spark: str = "") -> Cluster | None:
     """The cluster at an address.
 
-    :param dask: of a scheduler, `tcp://HOST:PORT`.
+    :param dask: the address of a scheduler, `tcp://HOST:PORT`.
     :param spark: a master, such as `local[2]` or `spark://HOST:PORT`, or `sc://HOST:PORT` of Spark Connect.
     :raises SettingsError: if both are given.
     :raises MissingResourceError: if it does not answer, or its library is not installed.
@@ -99,7 +99,7 @@ class DaskCluster(Cluster):
 
 
 class SparkCluster(Cluster):
-    """Spark; a session that is there already is used, and stays."""
+    """Spark; a session that exists already is used and left open."""
 
     def __init__(self, master: str) -> None:
         need("pyspark", "spark", "a run on Spark")
@@ -112,7 +112,7 @@ class SparkCluster(Cluster):
         quiet = named.config("spark.ui.showConsoleProgress", "false")
         try:
             self._session: Any = (named.remote(master) if "sc://" in master else quiet.master(master)).getOrCreate()
-        except Exception as error:  # Those of pyspark, py4j and grpc have nothing in common.
+        except Exception as error:  # The errors of pyspark, py4j and grpc have no common base.
             raise MissingResourceError(f"no Spark answers at {master} ({type(error).__name__})") from None
         self._slots = 1
 
@@ -125,7 +125,7 @@ class SparkCluster(Cluster):
         from pyspark.sql.functions import spark_partition_id
 
         try:
-            # The parts into which Spark divides work are as many as its cores.
+            # Spark divides work into as many parts as it has cores.
             self._slots = int(self._session.range(10**6).select(spark_partition_id()).distinct().count())
             executor = _SparkExecutor(self._session, CHUNKS_PER_SLOT * self._slots)
             executor.submit(os.getpid).result()
@@ -167,7 +167,7 @@ class _SparkExecutor(ThreadPoolExecutor):
             self._session.addTag(self._tag)
             frame = self._session.createDataFrame([(bytearray(work),)], f"{_CELL} binary").coalesce(1)
             [[answer]] = frame.mapInArrow(_answers, f"{_CELL} binary").collect()
-        except Exception:  # A worker died, or Spark is gone; what it says may quote what was under way.
+        except Exception:  # A worker died, or Spark is gone; the message may quote a note.
             raise BrokenExecutor from None
         result, error = CPickleSerializer().loads(bytes(answer))
         if error is not None:
@@ -176,7 +176,7 @@ class _SparkExecutor(ThreadPoolExecutor):
 
 
 def _answers(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-    """What a worker makes of cells with calls: cells with results or errors, none of which Spark sees."""
+    """A worker's answers to cells with calls: cells with results or errors, which Spark does not look into."""
     from pyarrow import record_batch
     from pyspark.serializers import CloudPickleSerializer
 

@@ -32,14 +32,14 @@ def with_column_identifiers(
 ) -> list[tuple[Spans, ...]]:
     """What was found in the notes of a patient, with the identifiers of their columns.
 
-    A table knows the patient's name for certain, so its columns are a roster of the patient's own, searched for as
-    `ensemble.stacking.known` searches for what a record holds, also in parts of two letters (`Ng`, `Li`). Only a
-    single word in small letters stays that is an everyday word, such as `hope`, or has two letters, such as `ng` for
-    nanogram. What many people share, such as an age, is not searched for.
+    A table knows the patient's name for certain, so its columns are the patient's own roster. They are searched for as
+    `ensemble.stacking.known` searches for a record, and in parts of two letters too (`Ng`, `Li`). The exception is a
+    single word in small letters that is an everyday word, such as `hope`, or has two letters, as `ng` for nanogram.
+    What many people share, such as an age, is not searched for.
 
     :param notes: the parts of each note; those with a label are one identifier as a whole.
     :param found: for each note what is in each part.
-    :param removes: whether what has a label will not come out; what stays hides no identifier of a column.
+    :param removes: whether text with a label is removed; text that stays does not cover an identifier of a column.
     """
     values: dict[str, dict[str, None]] = {}
     for part in (part for parts in notes for part in parts):
@@ -58,7 +58,7 @@ def with_column_identifiers(
 def _with_known(
     text: str, found: Spans, index: KnownIndex, search: RecordSearch, removes: Callable[[str], bool]
 ) -> Spans:
-    """What was found in a text, with known identifiers of whose letters and digits it does not cover all."""
+    """What was found in a text, and known identifiers with letters or digits that this does not cover."""
     decisions = [Decision(span, 1.0, True, ()) for span in found]
     covered = sorted(ranges_of(span for span in found if removes(span.label)))
     more = (

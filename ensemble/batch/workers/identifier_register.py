@@ -6,8 +6,8 @@
     register.search_all([LeakSearch("Called ames hill.", [], ...)])           the same, of the outputs of a chunk
 
 An identifier that was replaced in one note of a patient may be missed in another. Until the end of the run, what was
-replaced is kept as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run; so it is found whatever its
-case and punctuation, and without any text in the journal.
+replaced is kept as a keyed BLAKE2b hash of its words (RFC 7693), under a secret of the run. So it is found in any case
+and with any punctuation, and the journal holds no text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LeakSearch:
 
 
 def spellings_of(identifier: str) -> Iterator[str]:
-    """The identifier, and as it is written elsewhere: `Hill, Ann` is Ann Hill too."""
+    """The identifier, and its other usual spelling: `Hill, Ann` is Ann Hill too."""
     yield identifier
     last, comma, first = identifier.partition(",")
     if comma:
@@ -67,7 +67,7 @@ class IdentifierRegister:
         return self._hash("patient:" + patient)
 
     def entry(self, label: str, identifier: str) -> HashedIdentifier | None:
-        """The entry of an identifier; nothing if it has no letter or digit, or only one of them."""
+        """The entry of an identifier; None if it has fewer than two letters and digits."""
         words = folded_words(plain_text(identifier))[:_LONGEST]
         joined = " ".join(words)
         return (label, len(words), self._hash(joined)) if len(joined) > 1 else None

@@ -1,11 +1,11 @@
-"""An isolated process for notes of which one may be deadly.
+"""An isolated process for notes, one of which may be deadly.
 
     results = IsolatedProcess(job).process(notes)      one each; the deadly note has a problem instead of a text
 
-A process that dies says little about its note: operators, other programs and the system, when memory is short, kill
-processes too, at any moment. So a death counts against a note only where the note was alone in a process that had
-already loaded the engine, and only `DEATHS_OF_A_NOTE` of them, with a pause between, condemn it; then a harmless note
-must get through the same way, or it is the machine that kills, and the run stops without blaming any note.
+The death of a process says little about its note: operators, other programs and a system short of memory kill processes
+too, at any moment. So a death counts against a note only if the note was alone in a process that had already loaded the
+engine, and `DEATHS_OF_A_NOTE` deaths are needed, with a pause between. Then a harmless note must get through the same
+way; if it does not, the machine is at fault, and the run stops without blaming any note.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from phistack.ensemble.tools.processes import end_pool, start_pool
 from phistack.features.errors import MissingResourceError
 
 DEATHS_OF_A_NOTE = 3
-"""How often a note's process must die while the note is alone in it. A note takes hundredths of a second, so that one
-kill from outside seldom meets the same note; three in a row do only where something kills whatever it sees, which is
-found by the harmless note. A note that kills does so three times for certain."""
+"""How often a note's process must die while the note is alone in it. A note takes hundredths of a second, so kills
+from outside seldom hit the same note; three in a row do so only if something kills every process, which the harmless
+note shows. A deadly note kills three times for certain."""
 
 SECONDS_TO_START = 120.0
 _DEATHS_AT_THE_START = 30
@@ -40,7 +40,7 @@ def patience(job: Job, notes: Sequence[Any]) -> float:
 
 
 class IsolatedProcess:
-    """A fresh process, started when it is needed, and again when it died."""
+    """A fresh process, started when it is needed, and again after it died."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -70,7 +70,7 @@ class IsolatedProcess:
         return results
 
     def _judged(self, note: Row) -> NoteResult:
-        """What becomes of a single note, or that it is deadly."""
+        """The result of a single note, which says so if the note is deadly."""
         try:
             result = self._survived([note], DEATHS_OF_A_NOTE)
         except TimeoutError:
@@ -82,9 +82,9 @@ class IsolatedProcess:
         return NoteResult(problem=DIED)
 
     def _survived(self, notes: Sequence[Row], tries: int) -> list[NoteResult] | None:
-        """The results, or nothing if the process died each time.
+        """The results; None if the process died each time, or several notes did not come back.
 
-        :raises TimeoutError: if a single note did not come back; of several, nothing is known of each.
+        :raises TimeoutError: if a single note did not come back.
         """
         for number in range(1, tries + 1):
             pool = self._ready()
@@ -101,7 +101,7 @@ class IsolatedProcess:
         return None
 
     def _ready(self) -> Executor:
-        """A process that has loaded the engine, so that its next death is not one of the start."""
+        """A process that has loaded the engine; if it dies later, the start is not the cause."""
         deaths = 0
         while self._pool is None:
             pool = start_pool(1)

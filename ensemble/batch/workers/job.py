@@ -1,11 +1,11 @@
-"""What a worker gets beside the notes, and what it gives back for each note, or why the note is held back.
+"""What a worker gets besides the notes, what it returns for each note, and why a note is held back.
 
     took_longer(60.0)                                  "it took longer than 60 seconds"
     is_transient("it took longer than 60 seconds")     True: another try may do better
     is_transient("not UTF-8 at byte 7")                False
 
 A death, a time limit and a lack of memory depend on the moment and the machine as much as on the note. The same command
-tries such notes again; all other reasons would come back.
+tries such notes again; all other reasons would recur.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from phistack.features.labels import LabelSet
 from phistack.features.language_gate import languages_of
 
 STRUCK = "STRUCK"
-"""The label of words on the strike list; a policy treats it as it treats any label that it does not name."""
+"""The label of words on the strike list; a policy treats it like any label that it does not name."""
 
 DIED = "its process died each time it worked on this note alone"
 STUCK = "its process did not answer"
@@ -46,7 +46,7 @@ Bundle = tuple[Path, str]
 
 
 def suited_deidentifier(run: NoteSettings, labels: LabelSet, language: str, overruling: Overruling) -> Deidentifier:
-    """What takes the PHI of an engine out.
+    """The deidentifier for the PHI that an engine finds.
 
     :raises SettingsError: if the policy does not suit the engine, or keeps what a list says must go.
     """
@@ -72,7 +72,7 @@ def suited_engines(settings: NoteSettings, roster: Roster | None) -> dict[str, B
     An engine that lacks a label of a list or a column is left out, with one warning for all of these: the language gate
     of the run's first engine then holds back the notes in their languages.
 
-    :param settings: with all columns.
+    :param settings: the settings of the run, with all columns.
     :raises BundleError: if one of the bundles cannot be read.
     """
     engines = settings.by_language
@@ -119,11 +119,11 @@ def is_transient(reason: str) -> bool:
 class Job:
     """Everything that decides what a worker makes of a note.
 
-    :param run: what becomes of a note, with all columns.
-    :param bundle: the one that reads notes of which no language is known, and those in its own.
+    :param run: the settings for notes, with all columns.
+    :param bundle: the one that reads notes of unknown language, and those in its own.
     :param by_language: ISO 639-1 code -> the bundle that reads the notes in it.
     :param code: digest of the code with which the run began; a worker with other code is refused.
-    :param secret: of the register of identifiers of this run.
+    :param secret: the secret of this run's register of identifiers.
     :param roster: digest of the roster; empty for none.
     :param roster_index: where the roster is saved for all workers that see it; the others read it themselves.
     """
@@ -150,7 +150,7 @@ class Job:
         return next(filter(None, found), self.bundle)
 
     def identity(self, bundle: Bundle) -> tuple[Any, ...]:
-        """Jobs of equal identity can share what is loaded of a bundle."""
+        """Jobs of equal identity can share a loaded bundle."""
         run = self.run
         said = (self.roster, *run.options.recorded.values(), *run.options.overruling.digests.values())
         return (*bundle, run.policy.digest, run.key, run.load, *self.by_language.items(), *said)
@@ -170,10 +170,10 @@ class Job:
 
 @dataclass(slots=True)
 class NoteResult:
-    """What became of a note.
+    """The result of de-identifying a note.
 
     :ivar texts: the new text of each part; nothing if there is a problem.
-    :ivar places: of each part what was replaced, and how likely it is PHI: 1 for what no submodel decided.
+    :ivar places: for each part what was replaced, and how likely it is PHI: 1 for what no submodel decided.
     :ivar problem: why the note goes to quarantine.
     :ivar record: JSON-ready facts for journal and audit, without text of PHI.
     :ivar entries: what the leak check searches for.
@@ -187,7 +187,7 @@ class NoteResult:
 
     @property
     def edits(self) -> list[list[Edit]]:
-        """What made the new text of each part."""
+        """The edits that made the new text of each part."""
         return [
             [(r.span.start, r.span.end, text[r.start_in_output : r.end_in_output]) for r, _ in of_part]
             for text, of_part in zip(self.texts, self.places, strict=False)

@@ -78,7 +78,7 @@ class Workers:
 
     @property
     def is_this_process(self) -> bool:
-        """Whether the notes are in this process, which a deadly one takes with it."""
+        """Whether the notes are in this process, which a deadly one would end."""
         return self.jobs == 1 and not self._cluster
 
     def process(
@@ -128,11 +128,11 @@ class Workers:
                 else:
                     yield task.of, future.result()
             if again or not done:
-                # Those that nothing moves any more have had their time.
+                # Tasks that no longer move have had their time.
                 left = [replace(task, attempts=task.attempts if done else _ATTEMPTS) for task in pending.values()]
                 pending.clear()
                 self._restart()
-                # Those for which there is only the last resort first, while no other process takes memory.
+                # Tasks with only the last resort left come first, while no other process takes memory.
                 again = sorted([*again, *left], key=lambda task: task.attempts)
 
     def _submit(self, function: Callable[[Job, Sequence[_A]], _R], task: _Task[_T, _A]) -> Future[_R]:

@@ -4,7 +4,7 @@
     suspects("Seen by Dr. Ames.", result, [], safe, KnownWords([]))            [Suspect("Ames", 0.015, 12, 16, "")]
     suspects("Mr Hilard.", result, [], safe, KnownWords(["Ann Hillard"]))      [Suspect("Hilard", 0.2, 3, 9, "")]
 
-A word is here if it is like an identifier of the patient, in a candidate that the engine rejected, or not known to be
+A word is listed if it is like an identifier of the patient, in a candidate the engine rejected, or not known to be
 safe (`ensemble.engine.doubt`); a word known to be safe counts less. The list of Tjong Kim Sang and others (HealTAC
 2019) has all capitalised words within sentences, most of which are not names.
 """
@@ -43,10 +43,10 @@ _EDITS_BY_LENGTH = ((8, 2), (5, 1))
 
 _LIKE_KNOWN, _CAPITALISED, _NUMBER, _SMALL, _SHORT = 0.2, 0.015, 0.005, 0.008, 0.005
 """How likely a word that is not known to be safe identifies a person: if it is like a word of an identifier that was
-replaced in its note, and by its form alone. Rough shares of what the English engine left in invented notes of the third
-set, as `_OF_SAFE`; `benchmarks.review_list` measures the list on the second."""
+replaced in its note, and by its form alone. Rough shares, as `_OF_SAFE` is, of what the English engine left in
+invented notes of the third set; `benchmarks.review_list` measures the list on the second."""
 _OF_SAFE = 0.3
-"""How likely a word that is known to be safe identifies a person, beside one for which all else is the same."""
+"""How likely a word that is known to be safe identifies a person, relative to an otherwise equal word."""
 _LEAST = 0.005
 _LONG_NUMBER = 5
 
@@ -63,7 +63,7 @@ def audit_record(
 ) -> NoteResult:
     """The result of a note that was changed.
 
-    :param decisions: of the engine on its candidates in each part.
+    :param decisions: the engine's decisions on its candidates in each part.
     :param known: the words of the patient's identifiers.
     """
     register, options = IdentifierRegister(job.secret), job.run.options
@@ -118,7 +118,7 @@ def _unread(part: Part, result: Deidentified) -> Iterator[str]:
 
 
 def counted(items: Iterable[str]) -> dict[str, int]:
-    """How often each is there, in their order."""
+    """How often each item occurs, sorted by item."""
     return dict(sorted(Counter(items).items()))
 
 
@@ -127,7 +127,7 @@ class Suspect(NamedTuple):
 
     :param likely: how likely, in [0, 1], for a ranking.
     :param start: in the note as it was written.
-    :param line: of that place, without what was replaced, if it was asked for.
+    :param line: the line of that place, without what was replaced, if it was asked for.
     """
 
     word: str
@@ -151,7 +151,7 @@ def suspects(
 ) -> Iterator[Suspect]:
     """The words of a note that may still identify a person, from left to right."""
     spans = (replacement.span for replacement in result.replacements)
-    # Of the same length, so that places in it are those in the note.
+    # The length stays the same, so places in it are places in the note.
     blanked = spliced(text, ((span.start, span.end, _BLOT * (span.end - span.start)) for span in spans)) or ""
     view = plain_view(Document("note", blanked))
     plain = view.document.text
@@ -188,7 +188,7 @@ class KnownWords:
         self._asked = dict.fromkeys(words, True)
 
     def has_like(self, word: str) -> bool:
-        """Whether one is the word but for case and accents, or an edit (from 5 letters) or two (from 8) away."""
+        """Whether one is the word apart from case and accents, or one edit (from 5 letters) or two (from 8) away."""
         plain = fold(word)
         if plain not in self._asked:
             self._asked[plain] = any(_near(plain, other) for other in self._by_start.get(plain[:1], ()))

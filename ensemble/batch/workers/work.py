@@ -5,8 +5,8 @@
     results[0].problem         why there are no texts, without a word of the note
 
 A note has parts: those without a label are read by the detector, the others are one identifier as a whole. A note that
-fails in any way has a problem and no text. Notes of one patient that follow each other share what is known of the
-patient, so that misspelt names are linked and numbers go on; but only with those that the same engine reads.
+fails in any way has a problem and no text. Consecutive notes of one patient that the same engine reads share what is
+known of the patient: misspelt names are linked, and numbers continue.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Note:
     """A note under way.
 
     :ivar found: what must not come out of each part: what the engine accepted, and what no engine read.
-    :ivar decisions: of the engine, in each part.
+    :ivar decisions: the engine's decisions in each part.
     :ivar marked: each part, and what is to be replaced in it.
     """
 
@@ -146,7 +146,7 @@ class _Worker:
         return not problem
 
     def check_kept(self, note: _Note, known: KnownIdentifiers) -> None:
-        """Hold back a note with a name of the roster in a column, an id or the name of a file that passes as it is."""
+        """Hold back a note with a name of the roster in a column, an id or a file name that passes unchanged."""
         index = known.index(note.input.patient)
         for column, value in note.input.kept:
             if known.search.has_name(plain_text(value), index, self._removes):
@@ -154,7 +154,7 @@ class _Worker:
                 note.result.problem = note.result.problem or reason
 
     def find(self, notes: Sequence[_Note]) -> None:
-        """Detect in all notes at once; where that fails, one by one, so that only the note at fault is lost."""
+        """Detect in all notes at once; if that fails, one by one, to lose only the note at fault."""
         if self._find_together(notes):
             return
         for note in notes:
@@ -165,12 +165,12 @@ class _Worker:
             self._find_together(fine)
 
     def _find_together(self, notes: Sequence[_Note]) -> bool:
-        # Most notes take a small part of their limit, and one that hangs should not use up those of all.
+        # Most notes take a small part of their limit; one that hangs should not use up the limits of all.
         units = 1 + sum(note.input.units for note in notes) // _NOTES_OF_A_LIMIT
         return self.attempt([], partial(_detect, self.engine, notes), units)
 
     def replace_phi(self, notes: Sequence[_Note]) -> None:
-        """Replace the PHI of a patient's notes that follow each other."""
+        """Replace the PHI in consecutive notes of a patient."""
         self.attempt(notes, partial(self._seek, notes))
         for note in notes:
             in_parts = zip(note.input.documents, note.found, strict=True)
@@ -192,7 +192,7 @@ class _Worker:
             _set_found(notes, self._with_repeats(notes))
 
     def _with_repeats(self, notes: Sequence[_Note]) -> list[tuple[Spans, ...]]:
-        """What was found, and its repeated mentions that nothing marked."""
+        """What was found, and further mentions of it that nothing marked."""
         pairs = [pair for note in notes for pair in zip(note.input.documents, note.found, strict=True)]
         more = unmarked(pairs, self.engine.language, self.engine.is_word, self._removes)
         every = (
@@ -216,7 +216,7 @@ class _Worker:
         return not label.startswith(UNREAD) and kind_of(label, self.deidentifier.label_set.name) not in _COMMON_KINDS
 
     def _with_struck(self, text: str, spans: Spans) -> Spans:
-        """The spans, and the struck words that the policy would not take out with them."""
+        """The spans, and the struck words that the policy would not remove with them."""
         if not self.job.run.struck:
             return spans
         covered = covering((s.start, s.end) for s in spans if self._removes(s.label))
@@ -246,7 +246,7 @@ class _Worker:
             note.result.record["facts"] = [text_digest(note.input.patient, self.job.secret), *facts]
 
     def _heading(self, label: str) -> str:
-        """The columns of a label, whose names may say that their dates are of birth."""
+        """The names of a label's columns, which may say that their dates are dates of birth."""
         labels, of_engine = self.job.run.form_settings.columns.labels, self.engine.label_set
         return " ".join(column for column, given in labels.items() if engine_label(given, of_engine) == label)
 
@@ -290,7 +290,7 @@ def _written(note: _Note) -> Row:
 
 
 def _left(found: Spans, replaced: Iterable[tuple[int, int, str, str]]) -> Iterator[str]:
-    """The labels of what was found; what touches a replacement is a surrogate or a tag, with or without neighbours."""
+    """The labels of what was found outside replacements; what touches one is a surrogate or a tag."""
     touched = touching((start, end) for start, end, *_ in replaced)
     yield from (span.label for span in found if not touched(span.start, span.end))
 

@@ -5,8 +5,8 @@
     surrogate_url("http://www.clinic.com/staff", context)  "http://www.example.com/bnqtr"
     surrogate_phone("(617) 555-0123", context)             "(340) 928-7416"
 
-Mail and web addresses are in the domains that RFC 2606 keeps for examples, IP addresses in the blocks of RFC 5737 and
-RFC 3849, so that none of them can be anybody's.
+Mail and web addresses use the example domains of RFC 2606, IP addresses the blocks of RFC 5737 and RFC 3849: none of
+them can belong to anyone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def surrogate_email(mention: str, context: Context) -> str | None:
 
 
 def surrogate_username(mention: str, context: Context) -> str | None:
-    """Another user name: names by their surrogates, up to three letters as initials, all else by its pattern."""
+    """Another user name: surrogates for names, other initials for up to three letters, the pattern for the rest."""
     if not any(c.isalnum() for c in mention) or any(c.isspace() for c in mention.strip()):
         return None
     known = name_words(fold(mention), context)
@@ -66,7 +66,7 @@ def surrogate_username(mention: str, context: Context) -> str | None:
 
 
 def _letters(run: str, known: dict[str, str], context: Context) -> str | None:
-    """The surrogate of a folded run of letters, where it is made of names and initials."""
+    """The surrogate of a folded run of letters that consists of names and initials; None for other runs."""
     parts: Sequence[str] = _split(run, known, _MOST_INITIALS)
     if not parts and len(run) <= _LETTERS_OF_INITIALS and run.isascii() and context.attempt == 0:
         parts = run
@@ -74,7 +74,7 @@ def _letters(run: str, known: dict[str, str], context: Context) -> str | None:
 
 
 def _split(run: str, known: Collection[str], initials: int) -> list[str]:
-    """The run as known names, the longest first, and at most `initials` initials; empty if it has anything else."""
+    """The run split into known names, longest first, and at most `initials` initials; empty if anything is left."""
     names = sorted((name for name in known if len(name) > 1 and run.startswith(name)), key=len, reverse=True)
     for name in names:
         rest = run[len(name) :]
@@ -88,7 +88,7 @@ def _split(run: str, known: Collection[str], initials: int) -> list[str]:
 
 
 def surrogate_url(mention: str, context: Context) -> str | None:
-    """Another address of the web, of the Internet protocol or of a network card."""
+    """Another web, IP or MAC address."""
     text = mention.strip()
     if _HARDWARE.fullmatch(text):
         digits = [f"{context.number(16, 'mac', fold(text), place):x}" for place in range(len(text))]
@@ -107,9 +107,9 @@ def surrogate_url(mention: str, context: Context) -> str | None:
 
 
 def surrogate_phone(mention: str, context: Context) -> str | None:
-    """A number written in the same way, and possible where the original is; country codes and leading zeros stay.
+    """A number in the same format, valid if the original is; country codes and leading zeros stay.
 
-    :returns: None where there are words that do not belong to a telephone number, or fewer than three digits.
+    :returns: None if there are words that do not belong to a telephone number, or fewer than three digits.
     """
     bare = _PHONE_WORDS.sub(lambda match: " " * len(match[0]), mention)
     places = [place for place, c in enumerate(bare) if c.isdigit()]
@@ -145,7 +145,7 @@ def _area_code(mention: str, number: str, context: Context) -> tuple[str, str]:
 
 
 def _prefix(bare: str, number: str, language: str) -> int:
-    """How many leading digits say the country and the kind of number: +34 6, 06, 0."""
+    """How many leading digits give the country and the kind of number: +34 6, 06, 0."""
     import phonenumbers
 
     if language == "en" and len(number) == _WITH_LONG_DISTANCE and number[0] == "1":

@@ -3,9 +3,9 @@
     same_pattern("AB-1203/x", context)              "QM-7405/t"
     surrogate_identifier("12345678Z", context)      "48091177T" in Spanish notes: the letter is that of the number
 
-The pattern stays: a digit for a digit, a letter for a letter of the same case, all else as it is. Where the original is
-valid under a standard with a check digit, so is the surrogate; Swedish personal numbers hold a date of birth, which is
-shifted as all dates of the patient are.
+The pattern stays: a digit for a digit, a letter for a letter of the same case, all else unchanged. If the original is
+valid under a standard with a check digit, so is the surrogate. The date of birth in a Swedish personal number is
+shifted like all dates of the patient.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _STANDARDS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("gb.nhs", "en", (10,)),
     ("luhn", "", tuple(range(13, 20))),
 )
-"""Module of the package `stdnum`, language of the notes (or any), lengths in letters and digits; the first under which
-the original is valid decides."""
+"""Module of the package `stdnum`, language of the notes (or any), lengths in letters and digits; the first
+standard that the original meets is used."""
 
 
 def surrogate_identifier(mention: str, context: Context) -> str | None:
@@ -58,7 +58,7 @@ def surrogate_identifier(mention: str, context: Context) -> str | None:
 
 
 def _candidates(module: str, code: str, context: Context) -> Iterator[str]:
-    """Codes of the same pattern, with each check digit that there may be."""
+    """Codes of the same pattern, with every possible check digit."""
     for _ in range(_TRIES):
         coded = same_pattern(code, context, module) or ""
         if module == "iban":
@@ -78,7 +78,7 @@ def _candidates(module: str, code: str, context: Context) -> Iterator[str]:
 
 
 def _exchanged(code: str, context: Context) -> str:
-    """Digit for digit, always the same for the same one: a German tax number repeats exactly one of its digits."""
+    """The code with its digits mapped one to one: a German tax number must repeat exactly one of its digits."""
     free = list(string.digits)
     order = [free.pop(context.number(len(free), "digits", code, place)) for place in range(len(string.digits))]
     return "".join(order[int(c)] for c in code)
@@ -100,11 +100,11 @@ def _stdnum(module: str) -> Any:
 
 
 def same_pattern(code: str, context: Context, *purpose: object) -> str | None:
-    """A code of the same pattern, the same for every way of writing the original.
+    """A code of the same pattern, the same however the original is written.
 
-    A first digit other than 0 does not become 0, so that no number gets shorter; a leading 0 stays.
+    A first digit other than 0 never becomes 0, which would shorten a number; a leading 0 stays.
 
-    :returns: None if there is no letter or digit in it, or none but a leading 0.
+    :returns: None if it has no letter or digit apart from a leading 0.
     """
     original = "".join(c for c in fold(code) if c.isalnum())
     tries = range(_TRIES_OF_PATTERN if original else 0)

@@ -6,10 +6,10 @@
     kept_year("5/12/1925", "en", {2026})         None: 101 years ago
 
 45 CFR 164.514(b)(2)(i)(C) removes "all ages over 89 and all elements of dates (including year) indicative of such age";
-both may become "a single category of age 90 or older". That holds whatever a detector finds, so the text itself is
-searched, for the words of all languages (`over_89.toml`), since a note may hold a passage in another. A figure alone is
-no age. Beside a letter for the sex (`97f`) it is one, unless what is before it is a temperature (`T 98 F`), a
-distance (`walked 100 m`) or the like.
+both may become "a single category of age 90 or older". This holds whatever a detector finds, so the text itself is
+searched, with the words of all languages (`over_89.toml`), since a note may hold a passage in another language. A
+number alone is not an age. Next to a letter for the sex (`97f`) it is one, unless the words around it make it a
+temperature (`T 98 F`), a distance (`walked 100 m`) or the like.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _SEXES |= frozenset(f"{descent}{sex}" for descent in ("w", "b", "h", "aa") for s
 
 
 def cap_age(mention: str, language: str, oldest: str = _NINETY, *, later: int = 0) -> str | None:
-    """The age, with 90 years and over as `90+`, or as `oldest` says.
+    """The age, with 90 years and over written as `oldest`.
 
-    :param later: by how many years the patient's notes go beyond the age; an age that is over 89 by then has no form.
-    :returns: None where there is no number, one that is not an age, or words that do not belong to an age.
+    :param later: years from this age to the patient's latest date; an age that is over 89 by then gives None.
+    :returns: None if there is no number, one that is not an age, or words that do not belong to an age.
     """
     mention = _pattern("spelt").sub(oldest, mention)
     ages = _ages(mention, language, _SEXES)
@@ -67,13 +67,13 @@ def surrogate_age(mention: str, context: Context) -> str | None:
 
 
 _Ages = list[tuple[int | None, bool]]
-"""For each part of a mention its number, if it is one, and whether that counts years."""
+"""For each part of a mention: its number, if it is one, and whether the number counts years."""
 
 
 def _ages(mention: str, language: str, sexes: frozenset[str] = frozenset()) -> _Ages:
-    """The ages of a mention; none where it holds no age, or words that do not belong to one.
+    """The ages in a mention; none if it holds no age, or words that do not belong to one.
 
-    :param sexes: words that may say the sex, also where they are units shorter than a year: `97m`, Swedish `97 man`.
+    :param sexes: words that may state the sex, even if they also mean units under a year: `97m`, Swedish `97 man`.
     """
     known = known_words(language, "ages", "years", "shorter", "fillers") | sexes
     shorter = known_words(language, "ages", "shorter") - sexes
@@ -88,7 +88,7 @@ def _ages(mention: str, language: str, sexes: frozenset[str] = frozenset()) -> _
 def _changed(
     mention: str, language: str, ages: _Ages, change: Callable[[int], int], oldest: str = _NINETY
 ) -> str | None:
-    """Each number in words where the original is and there is a word, or else in figures."""
+    """The mention with its numbers changed, spelt out where the original is and a word exists, else in figures."""
     spelt: list[str] = words(language)["ages"]["numbers"]
     coming = iter(ages)
 
@@ -105,7 +105,7 @@ def _changed(
 
 
 def _number(word: str, language: str) -> int | None:
-    """The number that a word or figure says; None for other words."""
+    """The number that a word or figure stands for; None for other words."""
     figure = word.removesuffix("+")
     if figure.isdecimal():
         return int(figure) if figure.isascii() else None
@@ -137,7 +137,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _is_stated(text: str, start: int, end: int) -> bool:
-    """Whether what is beside a number from 90 to 125 says that it is an age."""
+    """Whether the words around a number from 90 to 125 show that it is an age."""
     sides, before = zip(_expressions()["before"], _expressions()["behind"], strict=True), max(0, start - 40)
     if any(left.search(text, before, start) and right.match(text, end) for left, right in sides):
         return True
@@ -148,9 +148,9 @@ def _is_stated(text: str, start: int, end: int) -> bool:
 
 
 def unmarked(text: str, language: str, present: int) -> Iterator[tuple[str, int, int]]:
-    """Ages over 89 by what is beside them, and birth dates that show one in the present year.
+    """Ages over 89, recognised by the words around them, and birth dates that show one in the present year.
 
-    :returns: the kind, AGE or DATE, with start and end of the number, in words or figures, or of the date.
+    :returns: the kind, AGE or DATE, and the start and end of the number (in words or figures) or of the date.
     """
     for match in _pattern("certain").finditer(text):
         yield "AGE", *match.span(match.lastindex or 0)
@@ -163,13 +163,13 @@ def unmarked(text: str, language: str, present: int) -> Iterator[tuple[str, int,
 
 
 def is_birth(text: str, start: int, end: int = 0) -> bool:
-    """Whether the words before or after a date say that it is one of birth."""
+    """Whether the words before or after a date show that it is a date of birth."""
     before = _pattern("born_before").search(text, max(0, start - 50), start)
     return bool(before or _pattern("born_after").match(text, max(start, end)))
 
 
 def year_beside(text: str, start: int, end: int) -> int | None:
-    """The year right before or after an age, such as `turned 65 in 1990`, unless it is one of birth."""
+    """The year right before or after an age, such as `turned 65 in 1990`, unless it is a year of birth."""
     after, before = (
         _pattern("year_after").match(text, end),
         _pattern("year_before").search(text, max(0, start - 60), start),
@@ -183,8 +183,8 @@ def kept_year(
 ) -> str | None:
     """The year of a date, if it shows no age over 89.
 
-    :param present: the years in which an age may count: the present one, and the latest of the patient.
-    :param is_birth: whether the date is one of birth; then two digits that may be of the last century count as such.
+    :param present: the years in which ages are counted: the present one and the patient's latest.
+    :param is_birth: whether it is a date of birth; two digits then mean the last century if they can.
     :param is_old: whether the patient's notes state an age over 89; then no year of birth is kept.
     :returns: None if there is no year, or more than one, or it shows such an age.
     """
@@ -193,6 +193,6 @@ def kept_year(
         return None
     if len(year) == 4:
         return year if max(present) - int(year) <= OLDEST_AGE else None
-    # Two digits are of the latest year that they can mean: '25 in a note of 2019 is 1925.
+    # Two digits mean the latest possible year: '25 in a note of 2019 is 1925.
     ago = [(now - int(year.strip("'"))) % 100 for now in present]
     return None if max(ago) > OLDEST_AGE or (is_birth and min(ago) <= GREATEST_AGE - 100) else year

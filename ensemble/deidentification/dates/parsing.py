@@ -1,12 +1,12 @@
-"""The dates of a mention, whole or in part, and where each of their parts is written.
+"""The whole and partial dates in a mention, and where each part of them is written.
 
     points = parse_dates("the 3rd of May, 2019", "en", day_first=False)
     points[0].year, points[0].month, points[0].days     2019, 5, (3,)
     parse_dates("some time later", "en", day_first=False)    None: words that are not a date
 
-How dates are written is in `date_patterns.toml`, as regular expressions with a group for every part of a date; months
-and weekdays are in `words/LANGUAGE.toml`. A numeric date whose order of day and month is open is read as the language,
-or the rest of the note, has it, and the other way where only that gives a day that exists.
+`date_patterns.toml` has regular expressions with a group for every part of a date; months and weekdays are in
+`words/LANGUAGE.toml`. A numeric date with an open order of day and month is read in the order that the rest of the
+note or the language uses, or in the other order if only that gives an existing day.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from phistack.ensemble.deidentification.word_lists import shipped, words
 from phistack.features.letters import fold
 
 EARLIEST_YEAR, LATEST_YEAR = 1800, 2199
-"""Years outside are taken for other numbers."""
+"""Years outside this range are taken for other numbers."""
 
 _YEAR = re.compile(r"(?<!\w)(1[89]\d\d|2[01]\d\d)(?!\w)")
 _NUMERIC = re.compile(r"(?<!\d)(\d{1,2})\s*([-/.])\s*(\d{1,2})\s*\2\s*(?:\d{4}|\d{2})(?!\d)")
@@ -82,17 +82,17 @@ def filler(language: str) -> re.Pattern[str]:
 
 
 def _any(alternatives: Iterable[str]) -> str:
-    """The longest first; each also without its accents."""
+    """A pattern of the alternatives, the longest first, each also without its accents."""
     spelt = {form for name in alternatives for form in (name.casefold(), fold(name))}
     return "|".join(sorted(map(re.escape, spelt), key=lambda form: (-len(form), form)))
 
 
 @dataclass(frozen=True, slots=True)
 class DatePoint:
-    """One date, or range of two days within one month.
+    """One date, or a range of days within one month.
 
-    :param year: with its century as far as it is known; None where none is written.
-    :param days: of the month; two for a range such as `3-5 May`.
+    :param year: with its century; None if no year is written.
+    :param days: the day of the month; two for a range such as `3-5 May`.
     :param weekday: 0 for Monday, or None.
     :param places: (start, end, part) of each written part, in order; offsets in the mention.
     """
@@ -107,10 +107,10 @@ class DatePoint:
 
 
 def parse_dates(mention: str, language: str, day_first: bool, near: int | None = None) -> tuple[DatePoint, ...] | None:
-    """All dates of a mention in which there is nothing else but small words and times of day.
+    """All dates of a mention that holds nothing else but small words and times of day.
 
     :param day_first: how to read 3/5, if both ways give a day.
-    :param near: the year whose century two-digit years get, the nearest; without it 69 is 1969 and 68 is 2068 (POSIX).
+    :param near: two-digit years are read as close to it as possible; without it 69 is 1969 and 68 is 2068 (POSIX).
     :returns: None if the mention holds anything else, or no date.
     """
     points: list[DatePoint] = []
@@ -142,13 +142,13 @@ def years_written(mention: str, language: str) -> set[str]:
 
 
 def order_shown_by(mention: str) -> list[bool]:
-    """For each numeric date of which only one order is possible: whether the day comes first."""
+    """For each numeric date with only one possible order: whether the day comes first."""
     pairs = [(int(match[1]), int(match[3])) for match in _NUMERIC.finditer(mention)]
     return [first > 12 for first, second in pairs if (first > 12) != (second > 12)]
 
 
 def has_day_first(shown: Counter[bool], language: str) -> bool:
-    """Whether numeric dates have the day before the month, by what `order_shown_by` gave, or else by the language."""
+    """Whether numeric dates put the day first, by the counts from `order_shown_by`, or else by the language."""
     usual = bool(words(language)["dates"]["day_first"])
     return usual if shown[True] == shown[False] else shown[True] > shown[False]
 
@@ -166,10 +166,10 @@ def year_of(mention: str, language: str) -> str | None:
 
 
 def _point(match: re.Match[str], language: str, day_first: bool, near: int | None) -> DatePoint | None:
-    """The first reading of a match that exists."""
+    """The first reading of a match that is a real date."""
     spans = {name: match.span(name) for name in match.re.groupindex if match.span(name)[0] >= 0}
     readings = [spans]
-    if "a" in spans:  # Two numbers of which one is the month, and perhaps a year.
+    if "a" in spans:  # Two numbers, one of them the month, and perhaps a year.
         a, b, year = spans["a"], spans["b"], {name: span for name, span in spans.items() if name == "y"}
         readings = [{**year, "d": a, "m": b}, {**year, "m": a, "d": b}][:: 1 if day_first else -1]
         if not year:

@@ -1,11 +1,11 @@
-"""What shows by how many days the dates of a patient were shifted (Alexander and Beatty 2022).
+"""Clues to the number of days by which a patient's dates were shifted (Alexander and Beatty 2022).
 
     weekday_beside("Monday, 3/4/2019", 8, 16, "en")                 (0, 6): it must move with its date
     found = clues("Fell at Christmas (3/12/2020).", [(19, 28)], [(19, 28)], "en", day_first=False)
     possible_shifts(found)                                          the shifts that bring 12 March near Christmas
 
-A clue is a word that was not replaced, near a whole date that was: a weekday, a holiday, a season. Intervals and ages
-are not clues, as all dates of a patient are shifted alike.
+A clue is a weekday, a holiday or a season that was left in the text near a whole date that was replaced. Intervals and
+ages are not clues, as all dates of a patient are shifted alike.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from phistack.features.letters import fold
 from phistack.features.ranges import Range, touching
 
 Clue = tuple[date, Callable[[date], bool]]
-"""A shifted date, and whether a day may be the true one."""
+"""A shifted date, and a test of whether a day may be the true one."""
 
 MOST_DAYS = 364
-"""By how many days dates are shifted at most, unless a policy says otherwise."""
+"""The most days by which dates are shifted, unless a policy says otherwise."""
 
 _NEAR = 30
 _BEFORE, _AFTER = re.compile(r"[ \t,.(]*"), re.compile(r"[ \t,(]*")
@@ -43,7 +43,7 @@ def weekday_beside(text: str, start: int, end: int, language: str) -> Range | No
 
 @cache
 def _weekdays(language: str) -> re.Pattern[str]:
-    """Weekdays; short ones only with a capital, as many are words."""
+    """A pattern of weekdays; short forms need a capital, as many are also other words."""
     known = names(language)
     short = (name.capitalize() for name in known.short_weekdays if len(name) >= _SHORTEST)
     return re.compile(rf"(?<!\w)(?:(?i:{'|'.join(known.full_weekdays)})|{'|'.join([*short, '(?!)'])})(?!\w)")
@@ -73,7 +73,7 @@ def clues(
 
 
 def possible_shifts(found: Iterable[Clue]) -> list[int]:
-    """The shifts in days, never 0, that agree with the clues; a clue that agrees with none left is passed over."""
+    """The shifts in days, never 0, that agree with the clues; a clue that would leave none is ignored."""
     left = [days for days in range(-MOST_DAYS, MOST_DAYS + 1) if days]
     for day, is_true in found:
         left = [days for days in left if is_true(day - timedelta(days=days))] or left

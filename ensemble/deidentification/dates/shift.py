@@ -3,9 +3,9 @@
     days = offset(keyed, options)                                        -117
     shift_dates("the 3rd of May, 2019", days, "en", day_first=False)     "the 6th of January, 2019"
 
-The form stays: order, separators, names of months and their case, two-digit years, leading zeros, ordinals. A month
-without day is shifted from its middle, a year without month by one year at least, a weekday by the weekday of the
-offset; so partial dates keep their distances to about half their unit, and whole dates exactly.
+The format stays: order, separators, names of months and their case, two-digit years, leading zeros, ordinals. A month
+without a day is shifted from its middle, a year without a month by at least one year, a weekday by the same days as
+the dates. Whole dates keep their distances exactly, partial dates to about half a unit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LEAP_YEAR, _COMMON_YEAR = 2000, 2001
 
 
 def surrogate_date(mention: str, context: Context) -> str | None:
-    """The mention with every date in it shifted as all dates of the patient are."""
+    """The mention with every date in it shifted like all dates of the patient."""
     days = offset(context.choices, context.options)
     return shift_dates(mention, days, context.language, context.day_first, context.memory.latest_year)
 
@@ -92,7 +92,7 @@ def _shifted(mention: str, point: DatePoint, days: int, language: DateNames, nea
 
 
 def _move(year: int | None, month: int, day: int, days: int, near: int | None) -> date | None:
-    """A day shifted; a day without a year is of the year `near`, or the leap year before it if it must be."""
+    """A shifted day; without a year it is taken to be in `near`, for 29 February in the last leap year up to it."""
     if year is None:
         year = near or _COMMON_YEAR
         if (month, day) == (2, 29):
@@ -104,7 +104,7 @@ def _move(year: int | None, month: int, day: int, days: int, near: int | None) -
 
 
 def _middle(year: int | None, month: int, days: int, near: int | None) -> date:
-    """The middle of the month shifted, at least into the next or the last month."""
+    """The middle of the month, shifted at least into the next or the previous month."""
     middle = date(year or near or _COMMON_YEAR, month, 15)
     moved = middle + timedelta(days=days)
     if (moved.year, moved.month) == (middle.year, middle.month) or (year is None and moved.month == month):

@@ -1,4 +1,4 @@
-"""A mention of a person, taken apart into its words and their roles.
+"""A mention of a person, split into words and their roles.
 
     form = parse_name("SMITH, John M.", "en")
     form.roles      (("smith", "last"), ("john", "first"), ("m", "initial"))
@@ -26,7 +26,7 @@ _NAMES = ("first", "last")
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """A word or what is between words.
+    """A word, or the gap between two words.
 
     :param text: as written, without its genitive ending.
     :param ending: the genitive ending, or nothing.
@@ -44,7 +44,7 @@ class NamePart:
 
 @dataclass(frozen=True, slots=True)
 class ParsedName:
-    """A mention as pieces, which together are the mention: gaps and words by turns."""
+    """A mention split into pieces: gaps and words in turn."""
 
     pieces: tuple[NamePart, ...] = field(repr=False)
 
@@ -124,9 +124,9 @@ def _is_initials(word: NamePart, tables: NameTables) -> bool:
 
 
 def _roles_by_order(names: Sequence[NamePart], before: set[str], tables: NameTables, language: str) -> list[str]:
-    """The roles of names that no comma divides, by the tables, or else the last name last.
+    """The roles of names without a comma between them: by the tables, or else with the last name last.
 
-    :param before: the roles of what is before the names.
+    :param before: the roles of the words before the names.
     """
     firsts = [tables.gender(name.folded) is not None for name in names]
     lasts = [tables.is_last(name.folded) for name in names]
@@ -145,7 +145,7 @@ def _roles_by_order(names: Sequence[NamePart], before: set[str], tables: NameTab
 
 
 def _without_genitive(word: NamePart, tables: NameTables) -> NamePart:
-    """A final -s without apostrophe is an ending where the word without it is a frequent name and with it none."""
+    """Split off a final -s without an apostrophe if only the word without it is a frequent name."""
     stem = word.folded[:-1]
     if word.ending or word.folded[-1] != "s" or len(stem) < 3 or tables.has(word.folded) or not tables.has(stem):
         return word

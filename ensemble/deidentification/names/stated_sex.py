@@ -27,7 +27,7 @@ SEXES = ("female", "male")
 
 
 def stated_sex(text: str, start: int, end: int, language: str) -> str | None:
-    """What a title before a name, or the rest of the sentence after it, states; `None` if nothing, or both."""
+    """The sex that a title before a name, or the rest of its sentence, states; `None` if none or both."""
     title = _TITLE.search(text, max(0, start - _BEFORE), start)
     if title is not None:
         shown = sex_of_titles({fold(title[1])}, language)
@@ -47,7 +47,7 @@ def pronouns(text: str, language: str) -> Counter[str]:
 
 
 def sex_of_titles(titles: Set[str], language: str) -> str | None:
-    """What some folded titles show; `None` if nothing, or both."""
+    """The sex that folded titles show; `None` if none or both."""
     shown = [sex for sex in SEXES if titles & known_words(language, "names", f"{sex}_titles")]
     return shown[0] if len(shown) == 1 else None
 

@@ -3,15 +3,14 @@
     surrogate_name("SMITH, John M.", context)    "PORTER, David K."
     surrogate_name("Smith's", context)           "Porter's"
 
-Word by word: a last name for a last name, a first name of the sex that the notes state, or else of the same gender, for
-a first name, an initial for an initial, each in the case of the original; commas, titles and genitive endings stay and
-particles (van der, de la) go.
+Each word is replaced in its case and by its role: a last name, an initial, or a first name of the sex that the notes
+state, or else of the same gender. Commas, titles and genitive endings stay; particles (van der, de la) go.
 
-Within a patient a frequent name has one surrogate in every note, whatever else a note holds, as the tables decide
-whether it is a first or a last name. The first letter of a name decides that of its surrogate, so that initials and
-monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. A short form (Bob) becomes one of the
-surrogate of its name (Robert), if it is that of one name only. Where the surrogate is itself a name of the note, its
-initial replaces it.
+A frequent name of a patient has the same surrogate in every note, whatever else a note holds, because the tables decide
+whether it is a first or a last name. The first letter of a name decides that of its surrogate, so initials and
+monograms fit; names that sound alike (Jonson, Johnson) have the same surrogate. A short form of only one name (Bob for
+Robert) becomes a short form of that name's surrogate. If the surrogate is itself a name of the note, its initial is
+used instead.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _SOUNDS = (
 def surrogate_name(mention: str, context: Context) -> str | None:
     """The name of another person, in the form of the original.
 
-    :returns: None for what cannot be read as a name, and where no name is left that the note does not hold.
+    :returns: None for what cannot be read as a name, or if no name fits.
     """
     form = parse_name(mention, context.language)
     if form is None or not form.roles:
@@ -53,7 +52,7 @@ def _piece(piece: NamePart, form: ParsedName, titled: str | None, context: Conte
     match piece.role:
         case "first" | "last":
             word = _surrogate_word(piece.folded, _role(piece, form, context), titled, context)
-            # A plain -s is not written after a name that ends in a hiss.
+            # No plain -s after a name that ends in s, x or z.
             hiss = piece.ending in ("s", "S") and word and fold(word)[-1] in "sxz"
             return word and in_case_of(word, piece.text) + ("" if hiss else piece.ending)
         case "initial" | "initials":
@@ -73,11 +72,11 @@ def _role(piece: NamePart, form: ParsedName, context: Context) -> str:
 
 
 def _surrogate_word(word: str, role: str, titled: str | None, context: Context) -> str | None:
-    """Another name for one folded word of a name; its initial where that name is one of the note.
+    """Another name for one folded word of a name; only its initial if the note has that name.
 
-    :param role: `first` or `last`, for what is in no table.
-    :param titled: the gender that a title shows, likewise.
-    :returns: a name that does not hold the word, nor another of its mentions; None if there is none.
+    :param role: `first` or `last`, for a word that is in no table.
+    :param titled: the gender that a title shows, also for such a word.
+    :returns: a name that contains neither the word nor another word of its mentions; None if there is none.
     """
     most = context.options.common_names
     full = None if most else full_name(word, context.language)
@@ -101,14 +100,14 @@ def _surrogate_word(word: str, role: str, titled: str | None, context: Context) 
 
 
 def _short_form(name: str | None, word: str, context: Context) -> str | None:
-    """What friends call the new name, in place of a short form of the old one."""
+    """A short form of the new name; the new name itself if it has none."""
     own = {word} | context.memory.index.companions(word)
     options = [short for short in short_forms(fold(name or ""), context.language) if _is_free(short, own, context)]
     return context.pick([short.title() for short in options], "short form", word) if options else name
 
 
 def name_words(text: str, context: Context) -> dict[str, str]:
-    """Every known word of a name that is somewhere in a folded text -> its folded surrogate."""
+    """Each known name word that a folded text contains -> its folded surrogate."""
     known = sorted(name for name in context.memory.names if name in text)
     new = ((word, _surrogate_word(word, context.memory.role(word) or "last", None, context)) for word in known)
     return {word: fold(name).removesuffix(".") for word, name in new if name is not None}
@@ -121,9 +120,9 @@ def new_letter(letter: str, context: Context) -> str:
 
 
 def sounds_like(word: str) -> str:
-    """A folded word by its sound, roughly: without double letters and silent h, like letters as one.
+    """Roughly how a folded word sounds: no double letters, no silent h, one letter for all that sound alike.
 
-    Vowels stay, so that Maria and Mario are two names.
+    Vowels stay: Maria and Mario are two names.
     """
     sound = word
     for written, spoken in _SOUNDS:
@@ -151,7 +150,7 @@ def _pool(gender: str, language: str, letter: str, most: int) -> Sequence[str]:
 
 
 def _gender(name: str, role: str, titled: str | None, context: Context) -> str:
-    """Of which names the surrogate is one: `female`, `male`, `neutral` or `last`."""
+    """The list that the surrogate is taken from: `female`, `male`, `neutral` or `last`."""
     tables = name_tables(context.language)
     own = tables.gender(name)
     if (own or role == "first") and (stated := context.memory.sex(name)):

@@ -5,7 +5,7 @@
     full_name("bob", "en")                   "robert"; short_forms("robert", "en") has it
     names.gender("karin")                    "female"; "neutral" where both tables have it; None where none has
 
-The tables are read, never called: Faker's own random choices play no part.
+Only the tables are used; Faker's own random choices play no part.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class NameTables:
 
     @cached_property
     def neutral(self) -> tuple[str, ...]:
-        """The first names of women and men alike."""
+        """The first names that women and men share."""
         return tuple(name for name in self.female if self.gender(fold(name)) == "neutral")
 
     @cached_property
     def letters(self) -> str:
-        """With which enough female, enough male and enough last names begin."""
+        """The letters that begin enough female, enough male and enough last names."""
         counts = [Counter(fold(name)[0] for name in names) for names in (self.female, self.male, self.last)]
         return "".join(sorted(c for c in counts[0] if c.isascii() and all(count[c] >= _PER_LETTER for count in counts)))
 
@@ -85,7 +85,7 @@ def is_known_name(word: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def nearest_name(word: str) -> str | None:
-    """The frequent name of any language that is one edit from a folded word and begins as it does.
+    """The frequent name of any language that is one edit from a folded word and has the same first letter.
 
     :returns: None if there is none; of several the longest, then the first in the alphabet.
     """
@@ -98,7 +98,7 @@ def nearest_name(word: str) -> str | None:
 
 
 def full_name(word: str, language: str) -> str | None:
-    """The name that a folded word is a short form of (Bob: Robert), if of one name only.
+    """The name that a folded word is a short form of (Bob: Robert), if there is only one.
 
     :returns: None for a word that is a name itself, or a frequent last name.
     """

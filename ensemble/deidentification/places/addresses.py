@@ -7,9 +7,9 @@
     surrogate_institution("MGH", context, "hospital")                       "QTK"
     surrogate_room("room 12B", context)                                     "room 47F"
 
-The kind of street (St, calle, -straße) and small words stay; the name is that of a plant, numbers keep their pattern.
-The names of institutions are in `words/LANGUAGE.toml`; none is that of a real place as far as we know. An abbreviation
-gets other letters, which are not those of the surrogate of the full name.
+The kind of street (St, calle, -straße) and small words stay; the name becomes that of a plant, numbers keep their
+pattern. The names of institutions are in `words/LANGUAGE.toml`; as far as we know, none belongs to a real place. An
+abbreviation gets other letters, unrelated to the surrogate of the full name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from phistack.features.letters import fold, in_case_of, parts
 
 _SHORTEST_SUFFIX = 3
 _USUAL_ENDINGS = {"nl": "laan", "sv": "gatan", "de": "weg"}
-"""Of the languages in which the kind of street is the end of its name."""
+"""For languages in which the name of a street ends in its kind."""
 _TOKEN = re.compile("[^\\W\\d_][^\\W_]*(?:['’\u0300-\u036f][^\\W\\d_]*)*|\\d[^\\W_]*|[ºª°]")
 _LONGEST_ABBREVIATION, _LONGEST_NAME = 5, 150
 _WORD = re.compile(r"[^\W\d_]+|\d+")
@@ -40,7 +40,7 @@ _BETWEEN_NAME_WORDS = re.compile(r"[\s'’.-]+")
 def surrogate_street(mention: str, context: Context) -> str | None:
     """Another street, with other numbers.
 
-    :returns: None where the street's name cannot be separated from its kind, as in `Gran Vía` or `12 North Street`.
+    :returns: None if the street's name cannot be separated from its kind, as in `Gran Vía` or `12 North Street`.
     """
     changes: list[tuple[int, int, str | None]] = []
     named = in_name = False
@@ -58,7 +58,7 @@ def surrogate_street(mention: str, context: Context) -> str | None:
 
 
 def surrogate_place(mention: str, context: Context) -> str | None:
-    """A postcode, country, state or city for one, whichever the mention is; several between commas one by one."""
+    """Another postcode, country, state or city, whichever the mention is; parts between commas one by one."""
     if "," in mention:
         return _by_commas(mention, context, surrogate_place)
     makers = (surrogate_postcode, surrogate_country, surrogate_state, surrogate_city)
@@ -66,7 +66,7 @@ def surrogate_place(mention: str, context: Context) -> str | None:
 
 
 def surrogate_address(mention: str, context: Context) -> str | None:
-    """A street or place for one, whichever the mention is; several between commas one by one."""
+    """Another street or place, whichever the mention is; parts between commas one by one."""
     if "," in mention:
         return _by_commas(mention, context, surrogate_address)
     kinds = known_words(context.language, "streets", "kinds")
@@ -97,7 +97,7 @@ def _is_inner(token: re.Match[str], mention: str, language: str) -> bool:
 
 
 def _street_name(token: re.Match[str], mention: str, context: Context) -> str | None:
-    """Another name for that which begins with a word, chosen by all its words together."""
+    """Another name for the one that begins with this word, chosen by all its words together."""
     name, position = fold(token[0]), token.end()
     for following in _TOKEN.finditer(mention, token.end()):
         gap = mention[position : following.start()]
@@ -138,7 +138,7 @@ def _other(token: str, context: Context) -> str | None:
 
 
 def surrogate_institution(mention: str, context: Context, kind: str) -> str | None:
-    """Another hospital or organisation; a founder alone for one word, letters for an abbreviation.
+    """Another hospital or organisation; one word becomes a founder's name, an abbreviation gets other letters.
 
     :param kind: `hospital` or `organisation`.
     """
@@ -166,7 +166,7 @@ def surrogate_care_unit(mention: str, context: Context) -> str | None:
 
 
 def surrogate_department(mention: str, context: Context) -> str | None:
-    """A department that any hospital may have; letters and digits of an abbreviation by their pattern."""
+    """A department that any hospital may have; an abbreviation keeps its pattern of letters and digits."""
     if _is_abbreviation(mention):
         return same_pattern(mention, context, "department")
     names = [name for name in words(context.language)["departments"]["names"] if not parts(name) & parts(mention)]
@@ -176,7 +176,7 @@ def surrogate_department(mention: str, context: Context) -> str | None:
 
 
 def surrogate_room(mention: str, context: Context) -> str | None:
-    """Another number of a room; None where there are words other than room, bed, floor and the like."""
+    """Another room number; None without a number, or with words other than room, bed, floor and the like."""
     generic = known_words(context.language, "rooms", "generic")
     found = list(_WORD.finditer(mention))
     if any(len(word[0]) > 3 and word[0].isalpha() and fold(word[0]) not in generic for word in found):

@@ -8,9 +8,9 @@
     surrogate_nearby("Södermalm", context)   "Kungsholmen": an island of Stockholm, where one lives *på* and not *i*
     stays("ADDRESS", "Värmland", context)    True, where the options let counties stay
 
-The tables are in `places/LANGUAGE.toml`: region -> state -> its abbreviation and larger cities. A city that no table
-has gets any city of the language's own country. As in Dalianis (2019), places are also exchanged for others of the same
-county and preposition: `[towns]` of a county, places that are `[alike]` (squares, parks, islands), those said with
+The tables are in `places/LANGUAGE.toml`: region -> state -> its abbreviation and larger cities. A city that is in no
+table becomes any city of the language's own country. As in Dalianis (2019), places are also exchanged for others of the
+same county and preposition: `[towns]` of a county, places that are `[alike]` (squares, parks, islands), those said with
 `[on]`, and what is `[general]`.
 """
 
@@ -69,7 +69,7 @@ def surrogate_city(mention: str, context: Context) -> str | None:
 
 
 def surrogate_state(mention: str, context: Context) -> str | None:
-    """Another state of the same region, by name or abbreviation as the original; None for an unknown one."""
+    """Another state of the same region, a name or an abbreviation like the original; None for an unknown one."""
     wanted = fold(mention).replace(".", "")
     states = _states(context.language)
     for form in ("name", "abbreviation"):
@@ -84,7 +84,7 @@ def surrogate_state(mention: str, context: Context) -> str | None:
 def surrogate_country(mention: str, context: Context, apart: Collection[str] = ()) -> str | None:
     """Another country of the same continent, named in the language of the original; None for an unknown one.
 
-    :param apart: the codes of countries that stand for one another only.
+    :param apart: the codes of countries that replace only one another.
     """
     for language in dict.fromkeys((context.language, *LANGUAGES)):
         code = country_code(mention, language)
@@ -100,7 +100,7 @@ def surrogate_country(mention: str, context: Context, apart: Collection[str] = (
 def surrogate_postcode(mention: str, context: Context) -> str | None:
     """Another postcode of the same form; the digits of the region stay (two in Spain, one elsewhere).
 
-    In a form that the language's country does not have, nothing stays but the separators.
+    A postcode of another country's form keeps nothing but its separators.
     """
     codes = table(context.language)["postcodes"]
     new = same_pattern(mention, context, "postcode")
@@ -114,7 +114,7 @@ def surrogate_postcode(mention: str, context: Context) -> str | None:
 
 
 def another(mention: str, names: Sequence[str], kind: str, context: Context, purpose: str = "") -> str | None:
-    """One of the names that shares no word of three letters with the original."""
+    """One of the names that share no word of three letters or more with the original."""
     words = parts(mention)
     others = [name for name in names if fold(name) != fold(mention) and not words & _parts_of_name(name)]
     if not others:
@@ -143,7 +143,7 @@ def _continents() -> Iterable[str]:
 
 
 def _country_key(name: str) -> str:
-    """A country by its short name, without hyphens."""
+    """The short name of a country, without hyphens."""
     spaced = " ".join(fold(name).replace("-", " ").split())
     return _SHORT_NAMES.get(spaced) or _REPUBLIC.sub("", spaced) or spaced
 
@@ -179,7 +179,7 @@ def stays(kind: str, mention: str, context: Context) -> bool:
     """Whether a mention is so general that the options let it stay.
 
     That is a county, province or continent, but no name that is also a town's, as Utrecht is, unless it says which;
-    and a day of the week alone where dates are shifted by whole weeks.
+    also a day of the week alone, if dates are shifted by whole weeks.
     """
     if not context.options.keep_general:
         return False
