@@ -2,8 +2,8 @@
 
     test = make_test(real, pseudonymised, seed=1)
     test.page(), test.sheet()             what a judge gets: excerpts to read, and a sheet to fill in
-    test.answers()                        which record was which; keep this from the judges judges =
-    score_judges(answers_path, [sheet_path, other_path], ["junior", "senior"])
+    test.answers()                        which record was which; keep this from the judges
+    judges = score_judges(answers_path, [sheet_path, other_path], ["junior", "senior"])
     kinds_table(real, pseudonymised)      how many PHI of each kind there were, and how many were replaced
 
 Each record is shown once, at random as the real or the pseudonymised one: the consecutive lines with the most PHI,
@@ -92,8 +92,8 @@ class ReaderTest:
 def make_test(real: Corpus, pseudonymised: Corpus, *, records: int = 0, lines: int = 20, seed: int = 0) -> ReaderTest:
     """Mix the two corpora into a test.
 
-    :param pseudonymised: the notes with the same ids, with surrogates. :param records: how many, of those with the most
-    PHI a line; 0 for all.
+    :param pseudonymised: the notes with the same ids, with surrogates.
+    :param records: how many, of those with the most PHI a line; 0 for all.
     :param lines: of each record, at most.
     :param seed: decides which records are shown as they really are.
     :raises CorpusError: if the corpora do not have the same notes, or no PHI.

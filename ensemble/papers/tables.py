@@ -161,7 +161,8 @@ def _as_json(figures: Sequence[_Figure], columns: Sequence[Declared], measures: 
 class PaperTable(NamedTuple):
     """One table of a paper.
 
-    :ivar number: in the paper; a name if it is no table there. :ivar rows: ready for JSON.
+    :ivar number: in the paper; a name if it is no table there.
+    :ivar rows: ready for JSON.
     :ivar apart: categories that a picture of the table shows in their own panel; `None` if there is no picture.
     """
 
