@@ -54,8 +54,7 @@ def annotated(
 
 
 def _importable(checkout: Path, folder: Path) -> Path:
-    """The folder to import from: the checkout, or one that links to its folders as parts of `phistack` if they are
-    that."""
+    """The folder to import from: the checkout, or one that links to its folders as parts of `phistack`."""
     if not (checkout / _FACE).exists():
         return checkout
     (folder / "phistack").mkdir()

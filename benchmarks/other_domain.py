@@ -1,10 +1,11 @@
-"""Choosers on notes of another domain, ignoring its labels. found = other_domain("asq-phi-dev", invented, queries,
-    ("regex", "tbed", "crf"), folds=5)
+"""Choosers on notes of another domain, ignoring its labels.
+
+    found = other_domain("asq-phi-dev", invented, queries, ("regex", "tbed", "crf"), folds=5)
     found.points["stack"]              Reach(reach=0.93, precision=0.895)
     found.at["stack"]                  its precision at each reach of REACHES
 
-`engine_on` does the same with an existing engine; `benchmarks.engines --choosers` prints it. A gold span is reached if
-any marked span touches it, and a marked span is right if it touches a gold span.
+`engine_on` does the same with an existing engine; `benchmarks.engines --choosers` prints it.
+A gold span is reached if any marked span touches it, and a marked span is right if it touches a gold span.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ _Scored = Sequence[Sequence[tuple[Voted, float]]]
 
 @dataclass(frozen=True)
 class OtherDomain:
-    """Choosers on notes of another domain, ignoring its labels. :param at: chooser -> its precision at each reach of
-    `REACHES`; `points`: chooser -> what it reaches at its own threshold.
+    """Choosers on notes of another domain, ignoring its labels.
+
+    :param points: chooser -> what it reaches at its own threshold.
+    :param at: chooser -> its precision at each reach of `REACHES`.
     """
 
     corpus: str
