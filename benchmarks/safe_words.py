@@ -3,9 +3,9 @@
     python -m benchmarks.safe_words FOLDER       spacy_lookups_data/data of an installed package; three minutes
 
 The list of safe words for `--recall everything` has the most frequent words of a language that are usually lower-case
-or, in German, are in its dictionary. Words that are also names in Faker or `common_words.toml` are left out; such words
-of the clinical lexicon have their own list. The list for the column `usual_case` has words in their usual case;
-dictionary words are lower-case, German nouns too. For Dutch, Norwegian and Swedish it has only dictionary words.
+(English, Spanish) or in its dictionary (the others). Words that are also names in Faker or `common_words.toml` are left
+out; such words of the clinical lexicon have their own list. The list for the column `usual_case` has words in their
+usual case; dictionary words are lower-case, German nouns too. Dutch, Norwegian and Swedish have only these.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def append(source: Path) -> None:
 
 
 def change_the_end(source: Any) -> None:
-    """Other text of the same length in the last note, which is not done yet."""
+    """Put other text of the same length into the last note, which is not done yet."""
     content = source.read_text()
     source.write_text(content[:-10].replace("Ann299", "Eve299") + content[-10:])
 

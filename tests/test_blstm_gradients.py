@@ -1,4 +1,4 @@
-"""Training in NumPy, against TensorFlow and finite differences: the loss, its gradient, and the optimisers of Keras."""
+"""Training in NumPy, against TensorFlow and finite differences: the loss, its gradient, and Keras's optimisers."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Certificates: what is left of a patient's identifiers, counted by hand, and what the command says and refuses."""
+"""Certificates: a patient's identifiers that are left, counted by hand, and what the command says and refuses."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def certificate(notes: Path) -> tuple[Path, str]:
-    """The file that the command wrote, and what it said."""
+    """The file that the command wrote, and what it printed."""
     out = notes.with_name("certificate.json")
     options = ("--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out, "--into")
     done = subprocess.run(

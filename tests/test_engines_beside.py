@@ -37,14 +37,14 @@ _LENGTH = 30
 
 @st.composite
 def decisions(draw: Any) -> list[Decision]:
-    """Of an engine on a note: some accepted, which do not overlap, and some rejected."""
+    """Decisions of an engine on a note: some accepted, which do not overlap, and some rejected."""
     edges = sorted(draw(st.sets(st.integers(0, _LENGTH), max_size=8)))
     spans = [Span(a, b, draw(st.sampled_from(LABELS.labels))) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     return [Decision(span, draw(st.floats(0, 1)), draw(st.booleans()), ()) for span in spans]
 
 
 class Fixed:
-    """An engine that decides the same on every note."""
+    """An engine that makes the same decisions on every note."""
 
     label_set = LABELS
 
@@ -88,7 +88,7 @@ def test_what_an_engine_beside_considers_is_in_doubt() -> None:
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small engine with labels of its own, which finds what the one that ships does not know."""
+    """A small engine with its own labels, which finds what the shipped one does not know."""
     labels = LabelSet("ours", {"DOCTOR": "X", "WARD_CODE": "X"})
     notes = tuple(
         Document(f"{i}", f"Seen on ward Q{i}77 by Dr. Ames.\n", (Span(13, 17, "WARD_CODE"), Span(25, 29, "DOCTOR")))

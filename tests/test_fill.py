@@ -107,7 +107,7 @@ def test_every_label_of_every_language_can_be_filled(language: str) -> None:
 
 
 def in_place_of(text: str, label: str, times: int = 40) -> list[str]:
-    """What stands for a placeholder in so many copies of a note."""
+    """What replaces a placeholder in so many copies of a note."""
     return mentions(fill(corpus(text), Style.of("tags"), copies=times), label)
 
 

@@ -1,4 +1,4 @@
-"""Whatever is written is read back, code point for code point, or refused with nothing written."""
+"""Whatever is written is read back, code point for code point, or it is refused and nothing is written."""
 
 import tempfile
 from pathlib import Path
