@@ -1,4 +1,4 @@
-"""Every page that phistack makes, opened in a browser: what a person sees of it, and what the browser complains of."""
+"""Every page that phistack makes, opened in a browser: what a person sees, and what the browser complains about."""
 
 import csv
 import json
@@ -194,7 +194,7 @@ def test_the_summary_of_a_run_is_printed_on_two_pages_at_most(
 
 
 def _said(opened: Opened) -> list[str]:
-    """The sentences of the page of a run, but for the verdict and the steps."""
+    """The sentences on the page of a run, except the verdict and the steps."""
     return [str(text) for text in opened.page.locator(".said ul li").all_inner_texts()]
 
 

@@ -45,7 +45,7 @@ def test_each_character_is_read_in_one_way(written: str, read: str) -> None:
 
 
 def test_each_character_of_latin_1_is_known_for_plain_or_not_alone_and_among_others() -> None:
-    """The oracle: the regular expressions by which a text is read."""
+    """The oracle: the regular expressions that read a text."""
     for character in map(chr, range(0x180)):
         read = plain_view(Document("n", f"a{character}b")).document.text
         expected = re.sub(f"[{IGNORABLE}]", "", character)

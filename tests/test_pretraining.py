@@ -1,4 +1,4 @@
-"""Networks that learn from invented notes before they learn from those of a training."""
+"""Networks that learn from invented notes before they learn from the training notes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_what_was_learned_of_words_characters_and_values_is_transferred_weights(
 
 
 def test_a_network_that_learned_before_begins_better(tables: list[FeatureTable], first: BlstmSubmodel) -> None:
-    """With next to no steps of its own, it knows the words that only the invented notes have."""
+    """With hardly any steps of its own, it knows the words that only the invented notes have."""
     started = BlstmSubmodel(**SMALL, invented_notes=6)
     started.warm_start(SavedFiles.written_by(first.save), tables[0].space)
     started.fit(tables, seed=1)
@@ -162,7 +162,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(settings: EngineSettings, tables: Sequence[FeatureTable]) -> list[Document]:
-    """The notes of the one pretraining."""
+    """The notes of the only pretraining."""
     (task,) = pretraining_tasks(settings, tables[0].space, [table.document for table in tables])
     return [table.document for table in task.training]
 

@@ -1,4 +1,4 @@
-"""Private engines: what they keep, that nobody can be read from them, and what `inspect` counts."""
+"""Private engines: what they keep, that they reveal nobody, and what `inspect` counts."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NAMES = [f"{first}{last}" for first in ("Zor", "Quel", "Vran", "Trusk") for last
 
 
 def note(number: int, *, ward: str = "Harrowgeld") -> Document:
-    """A note of one patient, whose name and number nobody else has; all are on one ward with an invented name."""
+    """A note of one patient with a unique name and number; all are on one ward with an invented name."""
     name, record = f"{NAMES[number]} {NAMES[-1 - number]}son", str(73_000_111 + 4_567 * number)
     text = (
         f"Record number: {record}\nPatient: {name}\nAdmitted to {ward} Ward with oedema on 03/0{1 + number % 9}/2021.\n"

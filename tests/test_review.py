@@ -1,4 +1,4 @@
-"""A review of notes: decisions survive anything, notes come in the right order, and strangers get nothing."""
+"""A review of notes: decisions survive anything, notes come in the right order, and strangers get no access."""
 
 import http.client
 import json

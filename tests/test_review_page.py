@@ -1,4 +1,4 @@
-"""The review page in a browser: all by keyboard or mouse, right to the code point, and nothing of a note runs."""
+"""The review page in a browser: everything by keyboard or mouse, exact to the code point, and no note's code runs."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A corpus split into parts: nothing lost, nobody in two parts, shares as asked for, any annotated format."""
+"""A corpus split into parts: nothing lost, no patient in two parts, the requested shares, any annotated format."""
 
 import random
 from collections import Counter

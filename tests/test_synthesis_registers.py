@@ -1,4 +1,4 @@
-"""English notes of all registers: reproducible, in their shares, exact spans, words that look like PHI and are none."""
+"""English notes of all registers: reproducible, in their shares, exact spans, words that only look like PHI."""
 
 import random
 import re
