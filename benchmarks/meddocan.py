@@ -1,8 +1,7 @@
 """Train on MEDDOCAN train, score its dev part: each submodel and the stack. `make meddocan CORPUS=folder`.
 
-Prints the table and writes `meddocan.json`, with the figures of each type of PHI and the time of each part of the
-training. The dev part is used only for this score. `--preset record` uses that preset and writes
-`meddocan-record.json`.
+Prints the table and writes `meddocan.json`, with the figures of each type of PHI and the time of each training part.
+The dev part is used only for this score. `--preset record` trains that and writes `meddocan-record.json`.
 """
 
 from __future__ import annotations

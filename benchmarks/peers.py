@@ -153,8 +153,7 @@ PEERS = (
 
 
 def _run(peer: Peer, notes: Path, language: str) -> dict[str, Any]:
-    """One measurement, as `ensemble.experiments.speed` makes it for an engine; `spans` has what was found in each
-    text."""
+    """One measurement, as `ensemble.experiments.speed` makes it; `spans` has what was found in each text."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     logging.disable(logging.ERROR)

@@ -74,7 +74,7 @@ def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(
         deidentify(run)
     assert not run.target.exists()
     if change is os.utime:
-        # Brought back with its time, the run goes on.
+        # If the file is restored with its time, the run continues.
         os.utime(run.source, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert deidentify(run).start.notes == 300 - 2 * 64
     else:

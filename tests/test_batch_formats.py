@@ -136,7 +136,7 @@ def test_csv_is_read_as_the_csv_module_reads_it(
     tmp_path_factory: pytest.TempPathFactory, records: list[tuple[str, str]], delimiter: str, quote_all: bool
 ) -> None:
     written = io.StringIO()
-    # The module leaves a carriage return without quotes where the line end is a newline.
+    # The module leaves a carriage return unquoted if the line end is a newline.
     quoting, line_end = (csv.QUOTE_ALL, "\n") if quote_all else (csv.QUOTE_MINIMAL, "\r\n")
     writer = csv.writer(written, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
     writer.writerows([("note", "body", "z"), *((i, *record) for i, record in enumerate(records))])

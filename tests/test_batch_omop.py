@@ -219,7 +219,7 @@ def test_a_database_that_goes_away_in_mid_run_is_one_sentence_and_nothing_is_dou
         ) as raised:
             deidentify(replace(run, load=load))
         assert gone and "note_text" not in str(raised.value) and raised.value.__cause__ is None
-    # Then it goes away while the output is written, and the process ends between the two last renames.
+    # Then it disappears while the output is written, and the process ends between the last two renames.
     decode, calls = msgspec.msgpack.decode, iter(range(3))
     monkeypatch.setattr("msgspec.msgpack.decode", lambda chunk: decode(chunk) if next(calls) else 1 / 0)
     with pytest.raises(ZeroDivisionError):

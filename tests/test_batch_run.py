@@ -219,7 +219,7 @@ def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run: R
     first = deidentify(run)
     before = run.target.stat()
     assert deidentify(run) == first
-    # Reading it, as the second start does, changes the time of access alone.
+    # Reading it, as the second start does, changes only the time of access.
     assert (run.target.stat().st_ino, run.target.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert not run.work.exists()
     with pytest.raises(SettingsError, match="already there"):
@@ -245,7 +245,7 @@ def interrupted(run: RunSettings, monkeypatch: pytest.MonkeyPatch, place: str = 
         patch.setattr(f"phistack.ensemble.batch.runner.{place}", stop)
         with pytest.raises(KeyboardInterrupt):
             deidentify(run)
-    # Where nothing is done, nothing is left either.
+    # If nothing was done, nothing is left.
     assert run.work.exists() == (place != "_process") and not run.target.exists()
 
 

@@ -383,7 +383,7 @@ def test_a_zip_with_a_damaged_byte_is_refused(whole: Any, tmp_path: Path) -> Non
         member = archive.getinfo("features/features.json")
     data, begin = path.read_bytes(), member.header_offset + 30 + len(member.filename)
     assert member.compress_type == zipfile.ZIP_LZMA
-    # The first nine bytes are a version that nothing reads and a size of memory, of which other values serve as well.
+    # The first nine bytes are a version that nothing reads and a memory size that may have other values too.
     for place in range(begin + 9, begin + member.compress_size, member.compress_size // 40):
         path.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
         refused(path)

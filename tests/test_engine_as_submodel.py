@@ -79,7 +79,7 @@ def test_its_labels_are_those_that_its_spans_meet_and_else_those_of_the_same_kin
     first = {label: next(iter(found)) for label, found in model.labels_.items() if found}
     assert {label: first[label] for label in RENAMED} == RENAMED
     assert first["DATE"] == "DATE"
-    # Own notes have neither, so that nothing but the kind of PHI says what they are.
+    # Own notes have neither, so only the kind of PHI says what they are.
     assert not any(s.label in ("PHONE", "EMAIL") for d in corpus.documents for s in d.spans)
     assert first["PHONE"] == "PHONE" and first["EMAIL"] == "EMAIL"
     assert {c.span.label for note in model.propose(tables) for c in note} <= {*corpus.label_set.labels}

@@ -119,7 +119,7 @@ def test_the_commands_take_several(ours: Path, tmp_path: Path, phistack: Phistac
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text(text)
     both = ("--model", ours, "--model", "english")
-    # WARD_CODE is of no kind, so that what only English has is under it: it goes, whatever it is called.
+    # WARD_CODE is of no kind, so it stands for what only English has: it is removed, whatever its label.
     status, _, said = phistack("deidentify", tmp_path / "notes", tmp_path / "clean", *both, "--jobs", 2)
     assert status == 0, said
     clean = (tmp_path / "clean" / "1.txt").read_text()

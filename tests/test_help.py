@@ -112,7 +112,7 @@ def test_the_list_of_commands_is_whole(helped: Callable[..., Any]) -> None:
 def test_two_examples_that_the_parser_takes_end_the_help(
     helped: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    # A file of options is read as the line is.
+    # A file of options is read like the command line.
     (tmp_path / "release.toml").write_text('model = "engine"')
     monkeypatch.chdir(tmp_path)
     _, _, shown = helped(name).rpartition("Examples:\n")

@@ -119,7 +119,7 @@ def test_experiments_answer_in_the_note_as_it_was_written(unseen: Any) -> None:
 def test_scores_of_the_demonstration_are_those_of_the_note_as_it_was_written(training: Any) -> None:
     gold = replace(NOTES, documents=UNSEEN)
     other = all_disguised(gold)
-    # Gold without the invisible characters at the ends of its spans would be another question.
+    # Gold spans without the invisible characters at their ends would be a different test.
     notes = (plain_view(note) for note in other.documents)
     other = replace(other, documents=tuple(n.with_spans(map(v.in_note, v.document.spans)) for n, v in
                                            zip(other.documents, notes, strict=True)))  # fmt: skip

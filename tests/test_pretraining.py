@@ -75,7 +75,7 @@ def test_what_was_learned_of_words_characters_and_values_is_transferred_weights(
     earlier = first.weights_[0]
     for name in ("forward", "backward", "kernel2", "kernel3_bias"):
         assert np.array_equal(weights[name], earlier[name]), name
-    # What each token of a note is read as is the same by either encoder, as far as the first one knows it.
+    # Both encoders read each token alike, as far as the first one knows it.
     old, new = (encoder.encode(tables[0], {}) for encoder in (first.encoder_, joined))
     assert np.array_equal(weights["word"][new.words][old.words > 1], earlier["word"][old.words][old.words > 1])
     unknown = np.isin(old.features, first.encoder_.offsets)

@@ -119,7 +119,7 @@ def test_affixes_of_names_count_only_if_other_words_have_them() -> None:
     space = FeatureSpace(FeatureSettings())
     (table, *_) = space.fit(notes, Discretion.of(notes, 5, public_words("en")))
     read = {name: set(space.values(name)) for name in ("prefix4", "prefix3", "word", "lower", "shape")}
-    # All six patients have Zorb, in their names only; Trus is in a word that six have.
+    # All six patients have Zorb, but only in their names; Trus is in a word that six have.
     assert "zorb" not in read["prefix4"] and "zor" not in read["prefix3"]
     assert {"trus"} <= read["prefix4"] and "Trusker" in read["word"]
     assert table.column("word")[0] == 0 and table.column("shape")[0] > 0

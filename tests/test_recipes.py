@@ -49,7 +49,7 @@ def house(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A copy of the packages, and an environment with the `phistack` and `python` of the copy."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / "house" / package, ignore=shutil.ignore_patterns("__pycache__"))
-    # As it is installed: `phistack`, with the folders in it.
+    # As installed: `phistack`, with the folders in it.
     tree = tmp_path / "tree" / "phistack"
     tree.mkdir(parents=True)
     for part in (*PACKAGES, *(f"ensemble/face/{file.name}" for file in (ROOT / "ensemble" / "face").glob("*.py*"))):
