@@ -1,38 +1,38 @@
 # make demo       train the whole engine on synthetic notes and look at the result
 # make test       run every test
 # make check      ruff, mypy, codespell and the order of the imports, which only report
-# make coverage   run every test and say which lines none of them ran; fewer than 95 % run is an error
-# make format     ruff, which rewrites
+# make coverage   run every test and list the lines that none of them ran; fewer than 95 % run is an error
+# make format     let ruff rewrite the code
 # make meddocan   train on MEDDOCAN's train part and score its dev part; CORPUS=folder says where the corpus is
 # make english    the same on synthetic notes and on presidio-synth-v2; CORPORA=folder says where the latter is
-# make results    write the tables of README.md and docs/results.md from what these two measured
+# make results    write the tables of README.md and docs/results.md from the measurements of these two
 # make pictures   write a picture of each HTML page into docs/pictures, with Chromium
 # make docs       build the manual into build/manual, with its notebooks; a warning is an error
-# make wheelhouse wheels of phistack and of all that it needs, to install without a network; EXTRAS=parquet,review
+# make wheelhouse wheels of phistack and all that it needs, to install without a network; EXTRAS=parquet,review
 # make sbom       write sbom.json, a bill of materials (CycloneDX) of what the wheelhouse installs
 # make clean      remove the environment and everything that the other targets made
 #
-# Every target makes the environment .venv first, where it is missing or older than setup.cfg.
+# Every target first makes the environment .venv, if it is missing or older than setup.cfg.
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
-# The packages as they are installed, for tools that do not ask Python where they are: `phistack` with its folders in it.
+# The packages laid out as installed, `phistack` with its folders in it, for tools that do not ask Python for them.
 TREE := $(VENV)/tree
 CORPORA ?= ../shared/corpora
 CORPUS ?= $(CORPORA)/meddocan
 DEMO_OUTPUT ?= demo_output
 EXTRAS ?= parquet
 
-# The environment is installed without bytecode. Each process would compile all that it imports (TensorFlow: 8 seconds)
-# where this variable, which images of containers often set, keeps it from being written.
+# The environment is installed without bytecode. With this variable, which container images often set, no bytecode is
+# written either, and each process would compile all that it imports (TensorFlow: 8 seconds).
 unexport PYTHONDONTWRITEBYTECODE
 
-# One process a core and one thread a process: numeric libraries that start threads of their own only make it slower.
+# One process per core and one thread per process: numeric libraries that start their own threads only slow this down.
 test demo meddocan english: export TF_CPP_MIN_LOG_LEVEL = 3
 test meddocan english: export OMP_NUM_THREADS = 1
 
-# Some tests wait for other processes, so one process more than cores keeps both cores of a small machine at work.
+# Some tests wait for other processes, so one process more than cores keeps both cores of a small machine busy.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test coverage check format meddocan english results pictures docs wheelhouse sbom clean

@@ -1,22 +1,21 @@
-"""What the attack on a run's output (`phistack attack`) finds of misses that were planted.
+"""How many planted misses the attack on a run's output (`phistack attack`) finds.
 
     python -m benchmarks.attack                      300 invented notes, 0.1, 1 and 5 % of their identifiers missed
 
-Gold spans of invented notes get surrogates, all but a random share, and the attack looks for the rest. `marked` are
-the places that two of the attacker's three models mark: how many are misses (precision), and how many of the misses
-are there (recall). `first rows` is the share of the misses in as many first rows of the list as there are misses, and
-in ten times as many. `left unmarked` is what Carrell et al. (2019) counted: their attacker read the text and took
-each identifier that his model left unmarked for a miss; this was right for 211 of 402 (52 %), which were 68 % of the
-misses. Here the reader is taken to overlook nothing. A batch run would also search for the repeats of what it found,
-and so find some of the misses.
+All gold spans of invented notes but a random share get surrogates, and the attack looks for the rest. `marked` are the
+places that two of the attacker's three models mark: how many of them are misses (precision), and how many of the misses
+are among them (recall). `first rows` is the share of the misses in the first N rows of the list, for N misses, and in
+the first 10 N. `left unmarked` is what Carrell et al. (2019) counted: their attacker read the text and took each
+identifier that his model left unmarked for a miss; this was right for 211 of 402 (52 %), which were 68 % of the misses.
+Here we assume that the reader overlooks nothing. A batch run would also search for repeats of what it found, and so
+find some of the misses.
 
-The second table has only names, and who reads each note knows which names are of one person (Osborne et al. 2025).
-With one surrogate for each person, a note is exposed if somebody has a surrogate and a name that was missed, as two
-names cannot both be surrogates. Where names change, it is exposed if a missed name is there more often than any
-surrogate. `broken` is what this costs a reader: of the names that a note has several times, those whose mentions no
-longer agree.
+The second table is of names only, and assumes a reader who knows which names belong to one person (Osborne et al.
+2025). With one surrogate for each person, a note is exposed if a person has a surrogate and a missed name, as both
+cannot be surrogates. If names change, it is exposed if a missed name is more frequent than any surrogate. `broken` is
+what this costs a reader: the share of repeated names whose mentions no longer agree.
 
-The last line says for how many patients the words beside shifted dates narrow the shift down.
+The last line says for how many patients the words beside shifted dates narrow down the shift.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ COLUMNS = (
 class Planted:
     """A note with surrogates, and the identifiers that were left in it.
 
-    :param missed: where they are in the output.
+    :param missed: their places in the output.
     """
 
     released: Released
@@ -96,7 +95,7 @@ def main() -> None:
 
 
 def planted(gold: Corpus, policy: Policy, missed: float, seed: int) -> list[Planted]:
-    """The notes with a surrogate for each identifier but a share of those that the policy changes, drawn at random."""
+    """The notes with surrogates, except for a random share of the identifiers that the policy changes."""
     deidentifier = Deidentifier(policy, gold.label_set, gold.label_set.language, KEY)
     rng = random.Random(f"{seed}/{missed}")
     return [
@@ -148,7 +147,7 @@ def row(name: str, notes: Sequence[Planted], jobs: int) -> TableRow:
 
 
 def exposure(gold: Corpus, policy: str, missed: float, seed: int) -> TableRow:
-    """How many notes give a name away of which mentions were missed, and what readers lose."""
+    """How many notes give away a name with missed mentions, and what readers lose."""
     deidentifier = Deidentifier(Policy.named(policy), gold.label_set, gold.label_set.language, KEY)
     rng = random.Random(f"{seed}/{missed}")
     notes = [_named(note, deidentifier, missed / 100, rng) for note in gold.documents]
@@ -165,7 +164,7 @@ class Names:
     """The names of a note.
 
     :param left: person -> the mentions that were missed.
-    :param new: person -> the surrogates of the others.
+    :param new: person -> the surrogates of the other mentions.
     :param agreeing: person and name -> the surrogates of all its mentions, if none is missed.
     """
 
@@ -174,7 +173,7 @@ class Names:
     agreeing: Mapping[tuple[str, str], Sequence[str]] = field(repr=False)
 
     def is_exposed(self, *, is_changing: bool) -> bool:
-        """Whether a missed name shows, to somebody who knows whether names change."""
+        """Whether somebody who knows whether names change can tell a missed name."""
         if not is_changing:
             return any(self.new.get(person) for person, left in self.left.items() if left)
         repeats = Counter(surrogate for of_person in self.new.values() for surrogate in of_person)

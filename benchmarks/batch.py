@@ -1,12 +1,12 @@
-"""How fast a batch run is, what a second process gains, how much memory it takes, what 13 million notes would cost.
+"""How fast a batch run is, what a second process gains, how much memory it needs, what 13 million notes would cost.
 
     python -m benchmarks.batch --model ENGINE --notes NOTES.jsonl      the rate, with a trained engine
     python -m benchmarks.batch --memory --model ENGINE                 memory over a run over 200,000 short notes
     python -m benchmarks.batch --memory                                the same with patterns only
 
-Prints the figures and writes them to `batch_output/results.json`. The gain is the rate of two processes over that of
-one on the same notes; both include the start of the processes, so give enough notes. The memory curve is the resident
-memory of the process that reads and writes, and of each worker, at its greatest in each twentieth of the run.
+Prints the figures and writes them to `batch_output/results.json`. The gain is the rate of two processes divided by that
+of one on the same notes; both include the start of the processes, so give enough notes. The memory curve is the
+greatest resident memory in each twentieth of the run, of the process that reads and writes and of each worker.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from phistack.ensemble.tools.numerics import numeric_environment  # noqa: E402
 
-# As the workers do; one process with the threads of two would not be one.
+# As the workers do; otherwise one process would use the threads of two.
 os.environ.update(numeric_environment())
 
 from benchmarks.function_engine import FunctionEngine  # noqa: E402
@@ -142,7 +142,7 @@ def memory(folder: Path, n_notes: int, model: Path | None, jobs: int, policy: st
 
 
 def _short_note(i: int) -> str:
-    """Names, dates and numbers that come again after a while, as those of a hospital do."""
+    """A note with names, dates and numbers that recur after a while, as in a hospital."""
     day = f"{i % 28 + 1:02d}/{i % 12 + 1:02d}/20{i % 90 + 10}"
     doctor, patient = _NAMES[i % len(_NAMES)], _NAMES[i // 7 % len(_NAMES)]
     return f"Mr. {patient} was seen by Dr. {doctor} on {day}. Room {i % 700}, bed {i % 4}. Rest and fluids."
@@ -166,7 +166,7 @@ def _synthetic(folder: Path, n_documents: int) -> Path:
 
 @contextmanager
 def sampled(measure: Callable[[], dict[_K, int]]) -> Iterator[list[tuple[float, dict[_K, int]]]]:
-    """The seconds since the beginning, and what is measured, twice a second and at the end."""
+    """The seconds since the beginning and the measured values, twice a second and at the end."""
     samples: list[tuple[float, dict[_K, int]]] = []
     begin, over = time.monotonic(), threading.Event()
 
@@ -210,7 +210,7 @@ def _curves(samples: list[tuple[float, dict[int, int]]]) -> dict[str, dict[str, 
         for seconds, found in samples:
             part = min(_PARTS - 1, int(_PARTS * seconds / samples[-1][0]))
             parts[part] = max(parts[part], found.get(pid, 0))
-        # Helpers of the process pool hold next to nothing.
+        # Helpers of the process pool need hardly any memory.
         if pid == os.getpid() or max(parts) >= _LEAST_OF_A_WORKER:
             name = "reads and writes" if pid == os.getpid() else f"worker {len(curves)}"
             half = _PARTS // 2
@@ -227,7 +227,7 @@ def _table(seconds: float, curves: dict[str, list[int]]) -> list[str]:
 
 
 def _patterns(path: Path) -> Engine:
-    """An engine that costs nothing, so that what is measured is the runner."""
+    """An engine that costs nothing, to measure the runner alone."""
     date = re.compile(r"\d\d/\d\d/\d{4}")
     return FunctionEngine(
         lambda note: [Decision(Span(m.start(), m.end(), "DATE"), 1.0, True, ()) for m in date.finditer(note.text)]

@@ -1,11 +1,11 @@
-"""What a trained engine's cascade spares and costs, on annotated notes that it was not trained on.
+"""What a trained engine's cascade saves and costs, on annotated notes that it was not trained on.
 
     python -m benchmarks.cascade --model meddocan_output/engine --corpus ../shared/corpora/meddocan/dev
 
-Annotates the notes with and without the cascade in turn, each time in a fresh process on one core, and prints notes
-per second of processor time (the median), strict recall and F1, how much PHI it loses and finds besides, and as *lines*
-the share of the tokens that is in lines in doubt; a network reads the rows that hold these. Last line: `ratio R`, the
-speed with the cascade over that without.
+Annotates the notes with and without the cascade in turn, each time in a fresh process on one core. Prints notes per
+second of processor time (the median), strict recall and F1, how much PHI the cascade loses and how much it adds, and as
+*lines* the share of the tokens in lines in doubt; a network reads the rows with these. Last line: `ratio R`, the speed
+with the cascade divided by that without.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def table_of(gold: Corpus, engine: Engine, runs: dict[str, list[Run]]) -> Table:
-    """A row for each road."""
+    """A row with the cascade and one without."""
     corpora = {
         road: replace(gold, documents=tuple(map(Document.with_spans, gold.documents, runs[road][0].spans)))
         for road in ROADS
@@ -79,7 +79,7 @@ def table_of(gold: Corpus, engine: Engine, runs: dict[str, list[Run]]) -> Table:
 
 
 def share_in_doubt(engine: Engine, corpus: Corpus) -> float:
-    """The share of the tokens that is in lines in doubt."""
+    """The share of the tokens that are in lines in doubt."""
     if engine.cascade is None:
         return 1.0
     tables = engine.space.tables(document.with_spans(()) for document in corpus.documents)

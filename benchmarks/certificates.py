@@ -1,11 +1,11 @@
-"""How often the true risk is above the bound that `phistack certify` gives, and how far the bound is from it.
+"""How often the true risk exceeds the bound that `phistack certify` gives, and how far apart they are.
 
     python -m benchmarks.certificates                      2,000 invented notes read by the engine english; some minutes
     python -m benchmarks.certificates --corpus ../shared/corpora/meddocan/train      annotated notes, out of fold
 
-Patients are divided at random, again and again, into those to certify on and the rest, whose risk is taken for the true
-one; as the rest varies too, a bound that is right may be below it a little more often than in 5 % of the divisions. So
-patients are also drawn with replacement, where the true risk is that of all.
+Patients are split at random, many times, into those to certify on and the rest, whose risk is taken as the true one. As
+the rest varies too, a correct bound may be below it in slightly more than 5 % of the splits. So patients are also drawn
+with replacement; the true risk is then that of all.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def _out_of_fold(gold: Corpus, policy: Policy, submodels: str, folds: int) -> list[PatientLeaks]:
-    """What a stack leaves in the notes that it is trained on, each decided on without its patient."""
+    """What a stack leaves in its training notes, each decided on by a stack trained without its patient."""
     settings = replace(EngineSettings().only(comma_list(submodels)), folds=folds)
     answer = answers_of(gold, settings)[STACK]
     return summed(Leaks(gold, gold, policy).in_notes(gold.with_spans(answer).documents))

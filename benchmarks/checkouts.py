@@ -1,9 +1,9 @@
-"""An older checkout of phistack, measured as it is: its code annotates notes in a process of its own.
+"""Measure an older checkout of phistack: its own code annotates notes in a separate process.
 
     annotated(Path("../phistack-0.1"), Path("engine"), ("regex", "tbed"), documents)    speed, load, memory, spans
     python benchmarks/checkouts.py CHECKOUT MODEL NAMES NOTES                            the same as a line of JSON
 
-Nothing of the checkout is imported here, nor anything of ours there.
+This process imports nothing from the checkout, and the checkout's process imports nothing from here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from phistack.features.documents import Document
 
 _BUNDLES = ("ensemble/bundles/bundle.py", "ensemble/bundle.py")
-"""Where `load_bundle` is and has been."""
+"""Modules where `load_bundle` is or used to be."""
 
 _FACE, _PARTS = "ensemble/face", ("features", "tbed", "submodels", "ensemble")
 _SECONDS = 1800.0
@@ -32,13 +32,13 @@ _SECONDS = 1800.0
 def annotated(
     checkout: Path, model: Path, names: Sequence[str], documents: Sequence[Document], environment: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Annotate notes once by the code of a checkout, on one core.
+    """Annotate notes once with the code of a checkout, on one core.
 
     :param model: a bundle that the checkout can read, with a stacker for `names`.
-    :param environment: variables of the process.
-    :returns: `notes`, `seconds` of processor time, `load seconds`, `peak MB`, and `spans`: for each note start, end and
-        label of what was found.
-    :raises subprocess.SubprocessError: if the checkout cannot do it.
+    :param environment: environment variables of the process.
+    :returns: `notes`, `seconds` of processor time, `load seconds`, `peak MB`, and `spans`: start, end and label of what
+        was found in each note.
+    :raises subprocess.SubprocessError: if the checkout fails.
     """
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         notes = Path(folder) / "notes.json"
@@ -54,7 +54,7 @@ def annotated(
 
 
 def _importable(checkout: Path, folder: Path) -> Path:
-    """The folder to import from; since the folders are parts of `phistack`, one that links to them so."""
+    """The folder to import from: the checkout, or one that links to its folders as parts of `phistack`."""
     if not (checkout / _FACE).exists():
         return checkout
     (folder / "phistack").mkdir()

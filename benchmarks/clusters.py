@@ -1,12 +1,12 @@
-"""Rows a second of processes of this machine, Dask and Spark, and the memory of a long run on Spark.
+"""Rows per second of local processes, Dask and Spark, and the memory of a long run on Spark.
 
     python -m benchmarks.clusters --model english --notes 1000       the same rows of NOTE, one after the other
     python -m benchmarks.clusters --memory --notes 200000            memory, with patterns only
     python -m benchmarks.clusters --memory --model english --notes 2000
 
-Each uses two processes. The rate is that of the work on the notes, without checks and reports, but with the start of
-the processes and the load of the engine. Memory is resident memory by kind of process: what reads and writes, the JVM,
-and the greatest of the Python workers; its peak in the first quarter of the run and in the whole.
+Each uses two processes. The rate covers the work on the notes, the start of the processes and the loading of the
+engine, but not checks and reports. Memory is resident memory by kind of process: the one that reads and writes, the
+JVM, and the largest Python worker; it is given as the peak in the first quarter of the run and in the whole run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def note_table(path: Path, n_notes: int) -> Path:
 
 
 def rate(name: str, source: Path, **how: Any) -> None:
-    """Do a run, and print its notes a second."""
+    """Do a run, and print its notes per second."""
     target = source.with_name(f"out-{name.split()[0]}.csv")
     settings = laid_out(source, "omop", FormatSettings(Columns()))
     run = RunSettings(source=source, target=target, policy=Policy.named("tag"), form_settings=settings, **how)

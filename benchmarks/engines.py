@@ -1,13 +1,13 @@
-"""Build an engine that ships, from its seed, and measure it on notes that were not made for it.
+"""Build an engine that ships, from its seed, and measure it on other notes.
 
     python -m benchmarks.engines english --out engine.zip
     python -m benchmarks.engines english --out ensemble/bundles/engines/english.zip
-    python -m benchmarks.engines english --measure engine.zip        an engine that is there
+    python -m benchmarks.engines english --measure engine.zip        an existing engine
     python -m benchmarks.engines english --measure engine.zip --choosers     its stack beside its members and their mean
 
-`benchmarks/engines.toml` says what each learns from. The same corpora and seed give the same file, byte for byte, on
-machines with the same packages and processor. The model card has what is measured: identifiers that the policy
-safe-harbor touches or covers, whatever their labels, and what it changes besides.
+`benchmarks/engines.toml` says what each engine learns from. The same corpora and seed give the same file, byte for
+byte, on machines with the same packages and processor. The model card reports what is measured: identifiers that the
+policy safe-harbor touches or covers, whatever their labels, and what else it changes.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ _SMALL: Mapping[str, Any] = {
         },
     },
 }
-"""How engines that ship differ from the defaults: networks of 8 bits, with more units and fewer, smaller words, as
-invented notes repeat theirs; a CRF of half the tags and fewer weights; and a threshold for those to whom a missed
+"""How engines that ship differ from the defaults: 8-bit networks with more units and fewer, smaller word vectors, as
+invented notes repeat their words; a CRF of half the tags and fewer weights; and a threshold for users to whom a missed
 identifier is worse than a word too many."""
 _HELD_OUT = 5
-"""Of so many carriers and held-out patients, one is for measuring."""
+"""One in so many carriers and patients is held out for measuring."""
 _SEED, _OTHER_SEED = 17, 1017
 _MEASURED_NOTES = 120
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What an engine learns from, as `engines.toml` has it."""
+    """What an engine learns from, as in `engines.toml`."""
 
     name: str
     language: str
@@ -87,7 +87,7 @@ class Recipe:
 
     @cached_property
     def notes(self) -> Corpus:
-        """All that it learns from; :raises SettingsError: if a corpus is not there."""
+        """All notes that it learns from; :raises SettingsError: if a corpus is missing."""
         parts = [_read(self.home / name) for name in self.corpora]
         for language, number in self.invented.items():
             notes = _invented(language, number, _SEED, self.lexicon)
@@ -103,14 +103,14 @@ class Recipe:
         return EngineSettings.from_dict(table)
 
     def measure(self, engine: Engine) -> Iterator[dict[str, Any]]:
-        """What the policy safe-harbor does with notes that it did not learn from."""
+        """What the policy safe-harbor does to notes that the engine did not learn from."""
         policy = Policy.named("safe-harbor")
         for name, gold in self.others():
             for figure, share in redaction_on(engine, gold, policy).items():
                 yield {"corpus": name, "figure": figure, "value": percent(share)}
 
     def others(self) -> Iterator[tuple[str, Corpus]]:
-        """Corpora to measure on: annotated ones, invented ones of other patients, and those written by hand."""
+        """Corpora to measure on: annotated, invented with other patients, and handwritten ones."""
         for name, remark in self.measured.items():
             yield f"{name} ({remark})" if remark else name, _read(self.home / name)
         if self.carriers:
@@ -131,8 +131,8 @@ def recipe(name: str, corpora: Path, lexicon: str = "whole") -> Recipe:
     """The recipe of an engine.
 
     :param corpora: the folder of all corpora.
-    :param lexicon: of its invented notes; with `train` it is measured on names and words that it never saw.
-    :raises SettingsError: for an engine that has none.
+    :param lexicon: of its invented notes; with `train` the engine is measured on names and words that it never saw.
+    :raises SettingsError: for an unknown engine.
     """
     recipes = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     if name not in recipes:
@@ -145,7 +145,7 @@ def _invented(language: str, n_notes: int, seed: int, lexicon: str) -> Corpus:
 
 
 def _apart(notes: Corpus, name: str) -> Corpus:
-    """The notes under other names, so that none is called as one of another part."""
+    """The notes under new names, so that no two parts share a name."""
     named = (replace(note, id=f"{name}-{note.id}", group=f"{name}-{note.group}") for note in notes.documents)
     return replace(notes, documents=tuple(named))
 

@@ -3,8 +3,8 @@
     python -m benchmarks.english --corpora ../shared/corpora
 
 Prints a table for each and writes `synthetic-notes.json` and `presidio-synth-v2.json`. presidio-synth-v2 is made from
-templates, whose number follows `_t` in a file name; no template is on both sides. A quarter of the templates, or of the
-synthetic patients, is held out.
+templates; their numbers follow `_t` in the file names. No template is on both sides. A quarter of the templates, or of
+the synthetic patients, is held out.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
     for benchmark, corpus in corpora(arguments.corpora, arguments.documents):
         training, unseen = held_out_patients(corpus, parts=4, seed=0)
         out = arguments.out / benchmark.name
-        # Where the unseen notes are invented too, notes that were invented for a start would show what is in them.
+        # Unseen notes that are invented too resemble those that the network would start from.
         used = from_scratch(settings) if benchmark is SYNTHETIC else settings
         write_results(arguments.results, measure(benchmark, training, unseen, used, out=out, jobs=arguments.jobs))
 
@@ -64,7 +64,7 @@ def corpora(folder: Path, n_synthetic: int) -> Iterator[tuple[Benchmark, Corpus]
 
 
 def from_scratch(settings: EngineSettings) -> EngineSettings:
-    """The same without a start from invented notes."""
+    """The settings without the start from invented notes."""
     if "blstm" not in settings.submodels:
         return settings
     network = {**settings.submodels["blstm"], "invented_notes": 0}
@@ -72,7 +72,7 @@ def from_scratch(settings: EngineSettings) -> EngineSettings:
 
 
 def by_template(corpus: Corpus) -> Corpus:
-    """The corpus with documents of one template as one group."""
+    """The corpus with the documents of each template as one group."""
     documents = [
         replace(document, group=f"template {match[1]}") if (match := _TEMPLATE.search(document.id)) else document
         for document in corpus.documents

@@ -1,13 +1,13 @@
-"""Every tool that pip installs beside our engines, on notes that none of them was made from, in one run.
+"""Every tool that pip installs, beside our engines, on notes that none of them was made from, in one run.
 
     python -m benchmarks.field --peers ~/.cache/phistack-peers                queries, hospital notes, MEDDOCAN dev
     python -m benchmarks.field --peers peers --docs                           and table and picture in docs
 
 The notes: asq-phi-dev (English queries), the invented notes of `benchmarks.hospital_notes` (English, German, Spanish,
-Dutch) and MEDDOCAN's dev part. What must go is what the policy safe-harbor changes of what is annotated; a stretch that
-touches only an annotation that may stay, such as a year, is neither right nor wrong. *Claimed* counts only identifiers
-of the categories that a tool says to find. Each tool reads only languages that it knows, at its documented settings.
-Speed is notes per second of processor time, one thread, without load; MB is what pip installs with its dependencies.
+Dutch) and MEDDOCAN's dev part. Annotations that the policy safe-harbor changes must go; a stretch that touches only an
+annotation that may stay, such as a year, is neither right nor wrong. *Claimed* counts only identifiers of the
+categories that a tool claims to find. Each tool reads only languages that it knows, at its documented settings. Speed
+is notes per second of processor time, with one thread, without loading; MB is what pip installs, with dependencies.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _ENGINES = {"en": "english", "de": "german", "es": "spanish", "nl": "dutch"}
 _QUERIES, _MEDDOCAN = "queries", "MEDDOCAN dev"
 _OF_QUERIES = {"NAME": "NAME", "DATE": "DATE", "GEOGRAPHIC_LOCATION": "LOCATION"}
 _OF_QUERIES |= dict.fromkeys(("EMAIL_ADDRESS", "FAX_NUMBER", "PHONE_NUMBER", "IP_ADDRESS"), "CONTACT")
-"""Label of the queries -> category; the others are numbers."""
+"""Label of the queries -> category; all other labels are numbers."""
 _BEGIN, _END = "<!-- field: written by python -m benchmarks.field --docs -->", "<!-- /field -->"
 _COLUMNS = ("notes", "tool", "touched", "claimed", "covered", "right", "clean changed", "lost ‰", "notes/s", "MB")
 
 
 @dataclass(frozen=True)
 class Notes:
-    """A corpus in one language; `name` is as tables show it."""
+    """A corpus in one language; `name` is the one in tables."""
 
     name: str
     language: str
@@ -71,7 +71,7 @@ class Notes:
         return self.gold.label_set.category(label)
 
     def row(self, tool: str, stretches: Sequence[Sequence[Range]], claims: frozenset[str] | None) -> list[str]:
-        """What was reached; `None` claims everything."""
+        """The row of a tool; `None` claims everything."""
         deidentifier = Deidentifier(_POLICY, self.gold.label_set, self.language)
         tally, clean = Tally(), []
         for note, found in zip(self.gold.documents, stretches, strict=True):
@@ -94,7 +94,7 @@ def _shown(measure: Measure | None) -> str:
 
 
 def corpora(folder: Path, number: int, seed: int) -> Iterator[Notes]:
-    """All that is measured on; corpora that are not there are left out."""
+    """All corpora to measure on; missing ones are left out."""
     for name, language, path in (
         ("queries", "en", folder / "asq-phi-dev"),
         ("MEDDOCAN dev", "es", folder / "meddocan/dev"),
@@ -125,7 +125,7 @@ def _theirs(notes: Notes, peer: Peer, python: Path, texts: Path) -> list[str]:
 
 
 def draw(sections: Sequence[Sequence[Sequence[str]]], svg: Path) -> None:
-    """What each tool touches, and how much of what it changes is right, in a panel for each corpus.
+    """Draw what each tool touches, and how much of what it changes is right, in a panel for each corpus.
 
     :param sections: the rows of each corpus, as in the table.
     """
@@ -144,7 +144,7 @@ def draw(sections: Sequence[Sequence[Sequence[str]]], svg: Path) -> None:
                     ours = tool.startswith("phistack")
                     style = {"fontsize": 7, "color": BLUE if ours else INK, "ha": "right" if x > 50 else "left"}
                     axes.plot(x, y, "o", color=BLUE if ours else GREY)
-                    # Neighbours have their names above and below.
+                    # Names of neighbouring points alternate above and below.
                     offset = (-5 if x > 50 else 4, 4 if ours or number % 2 == 0 else -10)
                     name = tool if ours else tool.rsplit(" ", 1)[0]
                     axes.annotate(name, (x, y), textcoords="offset points", xytext=offset, **style)
@@ -158,7 +158,7 @@ def _size(folder: Path) -> float:
 
 
 def _our_size() -> float:
-    """Of phistack and all distributions that it needs, without extras, in MB."""
+    """The size of phistack and all its dependencies, without extras, in MB."""
     names, todo, size = set[str](), ["phistack"], 0
     while todo:
         name = todo.pop().lower().replace("_", "-")

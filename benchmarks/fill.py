@@ -1,15 +1,14 @@
-"""Engines trained on notes that `fill` made, scored on notes that were never scrubbed.
+"""Engines trained on notes from `fill`, scored on notes that were never scrubbed.
 
     python -m benchmarks.fill --notes 200 --scored 200
     python -m benchmarks.fill --notes 80 --scored 100 --submodels crf --styles tags     within some minutes
 
-Invented hospital notes, which nothing of phistack was made from, are scrubbed to each style of placeholders and filled
-again, as three notes each (`--copies`); an engine is trained on these, and one on the notes as they were. Both are
-scored on other such notes, strictly. Most of these have a template of the notes to learn from, with the same form in a
-place, which helps the engine that learned from the notes as they were.
-What MIMIC leaves in its notes (ages under 90, professions; in MIMIC-III also what has no placeholder) stays with its
-span. The same mention of a patient has the same number. Of `___`, which kind was there is learned from the notes that
-`synthesize` invents, so the table also shows how often that is right.
+Invented hospital notes, which nothing in phistack was made from, are scrubbed to each style of placeholders and filled
+again, as three notes each (`--copies`). One engine is trained on these, another on the original notes; both are scored
+strictly on other such notes. Most of these share a template, and its forms of PHI, with the training notes, which helps
+the engine that learned from the originals. What MIMIC leaves in its notes (ages under 90, professions; in MIMIC-III
+also what has no placeholder) stays with its span. Equal mentions of a patient have the same number. What kind of PHI a
+`___` replaced is learned from the notes that `synthesize` invents; the table also shows how often that is right.
 """
 
 from __future__ import annotations
@@ -53,10 +52,10 @@ _DE_ID = {
     "SSN": "SSN", "ACCOUNT": "ACCOUNT", "DEVICE": "DEVICE-ID", "LICENSE": "LICENSE", "VEHICLE": "VEHICLE-ID",
     "IDNUM": "PATH-NUMBER", "MEDICALRECORD": "ID-NUM",
 }  # fmt: skip
-"""Label -> what the scrubber writes; other labels stay."""
+"""Label -> what the scrubber writes; PHI of other labels stays."""
 
 Scrubber = Callable[[str, str, int], str]
-"""From the text of a mention, its label, and which of the note's it is, to a placeholder; empty where it stays."""
+"""Takes the text of a mention, its label and its number in the note; gives a placeholder, empty if it stays."""
 
 
 def _mimic_iii(text: str, label: str, which: int) -> str:
@@ -70,7 +69,7 @@ def _mimic_iii(text: str, label: str, which: int) -> str:
 
 
 def _mimic_name(text: str, label: str) -> str:
-    """The kind of a name, which deid knows by the words around and by lists of names."""
+    """The kind of a name as deid finds it, by surrounding words and lists of names."""
     if _INITIALS.fullmatch(text):
         return "Initials (NamePattern4)"
     if len(text.split()) > 1:
@@ -121,7 +120,7 @@ def main() -> None:
     settings, alone = settings_for(original, members, arguments.folds), len(members) == 1
 
     def answered(corpus: Corpus) -> Corpus:
-        """The unseen notes as an engine trained on a corpus marks them."""
+        """The unseen notes as marked by an engine trained on a corpus."""
         answers = answers_of(corpus, settings, unseen=unseen.documents, stack=not alone, jobs=arguments.jobs)
         return unseen.with_spans(answers[members[0] if alone else STACK])
 
@@ -136,7 +135,7 @@ def main() -> None:
 
 
 def scrub(note: Document, scrubber: Scrubber) -> Document:
-    """The note with placeholders, and with the spans of what stays; the first of overlapping spans counts."""
+    """The note with placeholders, and with the spans that stay; the first of overlapping spans counts."""
     which: dict[tuple[str, str], int] = {}
 
     def written(span: Span) -> str:
@@ -150,7 +149,7 @@ def scrub(note: Document, scrubber: Scrubber) -> Document:
 
 
 def _told(original: Corpus, filled: Filled, scrubber: Scrubber) -> str:
-    """How many of the placeholders were filled, and how many of these with the label that was there."""
+    """How many placeholders were filled, and how many of these with the original label."""
     n = n_filled = n_right = 0
     left = [(one.document, one.start, "") for one in filled.unfilled]
     copies = len(filled.corpus) // len(original)

@@ -1,4 +1,4 @@
-"""An engine that decides on each note by a function, for tests and for benchmarks of all that is around an engine."""
+"""An engine that decides on each note by a function, to test and measure everything around an engine."""
 
 from __future__ import annotations
 

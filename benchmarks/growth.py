@@ -1,10 +1,10 @@
-"""How the time to read grows with what is read: ten times the text in one note, and twice the notes.
+"""How reading time grows with the input: ten times the text in one note, and twice the notes.
 
     python -m benchmarks.growth --model engine                          29 kB and 290 kB of each text; some minutes
     python -m benchmarks.growth --model engine --texts dates,letter     some of them
 
-Beside the times is the share of the longer text that is marked, as none of these is PHI from end to end but names and
-numbers. The last line is `worst ratio R`: how many times the time of so much more, at most 1.1 by the project's aim.
+Beside the times is the share of the longer text that is marked: only the names and numbers are PHI from end to end. The
+last line is `worst ratio R`: the time per amount of text, longer over shorter; the project aims at 1.1 at most.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ TEXTS = {
     "mails": "a@", "titles": "Dr: ", "keys": "Name: ", "commas": "Smith, ", "dashes": "--- ", "blanks": " ",
     "lines": "\n", "short lines": "ok\n", "accents": "e\u0301", "joiners": "\u200d",
 }  # fmt: skip
-"""Each is its unit over and over, mostly in one line."""
+"""Each text repeats its unit, mostly in one line."""
 
 _MOMENT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How long so much takes, and how long several times as much.
+    """How long an amount of text takes, and how long several times as much.
 
     :param name: of what is read.
     :param times: how many times as much the longer one is.
     :param short: processor seconds for the shorter one.
     :param long: for the longer one.
-    :param marked: the share of the longer one's characters that is marked, in [0, 1].
+    :param marked: the share of the longer one's characters that are marked, in [0, 1].
     """
 
     name: str
@@ -55,12 +55,12 @@ class Growth:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the same amount takes in the longer one."""
+        """How many times as long the same amount takes within the longer one."""
         return self.long / self.short / self.times
 
 
 def letters() -> Mapping[str, str]:
-    """Notes as they are written, in one line and in others."""
+    """Realistic notes, in one line and in several."""
     notes = "\n".join(document.text for document in synthesize(60, seed=3).documents)
     line = " ".join(notes.split()) + " "
     return {"notes": notes, "letter": line, "LETTER": line.upper(), "Letter": line.title()}
@@ -69,14 +69,14 @@ def letters() -> Mapping[str, str]:
 def growth_of_texts(
     engine: Engine, units: Mapping[str, str], short: int, long: int, *, repetitions: int = 2
 ) -> Iterator[Growth]:
-    """Time each unit over and over in two lengths, in characters."""
+    """Time each unit, repeated to two lengths in characters."""
     for name, unit in units.items():
         few, many = ([Document("1", (unit * (n // len(unit) + 1))[:n])] for n in (short, long))
         yield _growth(engine, name, few, many, long / short, repetitions)
 
 
 def growth_of_notes(engine: Engine, n_notes: int, *, repetitions: int = 2) -> Iterator[Growth]:
-    """Time so many notes and twice as many: of many patients, and of one, who is searched for in all of them."""
+    """Time so many notes and twice as many: of many patients, and of one, whose names are searched for in all."""
     notes = synthesize(2 * n_notes, seed=3).documents
     for name, some in (("patients", notes), ("one patient", [replace(note, group="1") for note in notes])):
         yield _growth(engine, name, some[:n_notes], some, 2.0, repetitions)
@@ -85,7 +85,7 @@ def growth_of_notes(engine: Engine, n_notes: int, *, repetitions: int = 2) -> It
 def _growth(
     engine: Engine, name: str, few: Sequence[Document], many: Sequence[Document], times: float, repetitions: int
 ) -> Growth:
-    """The least of some repetitions counts, and a moment more, as what takes next to nothing says nothing."""
+    """The least time of some repetitions counts, plus a moment, as ratios of tiny times mean nothing."""
     (short, _), (long, marked) = (min(_read(engine, notes) for _ in range(repetitions)) for notes in (few, many))
     return Growth(name, times, short + _MOMENT / times, long + _MOMENT, marked)
 
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def _measured(engine: Engine, longest: int, n_notes: int, names: Collection[str]) -> Iterator[Growth]:
-    # What is set up at the first note is no growth.
+    # The setup at the first note does not count.
     list(engine.decide(synthesize(2, seed=1).documents))
     units = {name: unit for name, unit in {**letters(), **TEXTS}.items() if not names or name in names}
     yield from growth_of_texts(engine, units, longest // 10, longest)

@@ -1,10 +1,10 @@
-"""Notes that were written by hand for measuring, apart from the templates of the synthetic notes.
+"""Notes written by hand for measuring, independently of the templates of the synthetic notes.
 
     handwritten("de", label_set)          {"looked at": Corpus, "kept back": Corpus, ...}; empty if there are none
 
-`handwritten_notes/LANGUAGE.txt` are notes whose errors may be read while templates are written; those of
-`LANGUAGE-kept.txt`, and of `LANGUAGE-structured.txt` with HL7, JSON, XML and the like, are scored only. Notes are
-separated by lines of equals signs, with their PHI marked:
+Errors on the notes in `handwritten_notes/LANGUAGE.txt` may be read while templates are written. The notes in
+`LANGUAGE-kept.txt`, and in `LANGUAGE-structured.txt` (HL7, JSON, XML and the like), are only scored. Lines of equals
+signs separate the notes, and their PHI is marked:
 
     Frau [[PATIENT|Ilse Brandl]], geb. [[DATE|12.03.1948]], wurde am [[DATE|3. Mai]] aufgenommen.
     ======
@@ -33,9 +33,9 @@ def handwritten(language: str, label_set: LabelSet) -> dict[str, Corpus]:
 
 
 def marked_notes(file: Path, label_set: LabelSet) -> Corpus:
-    """The notes of a file, each a patient of its own.
+    """The notes of a file, each as its own patient.
 
-    :raises CorpusError: for a mark that is not closed, or has a label that is not in the label set.
+    :raises CorpusError: for a mark that is not closed, or whose label is not in the label set.
     """
     texts = _BETWEEN_NOTES.split(file.read_text(encoding="utf-8"))
     notes = [_note(f"{file.stem}-{number}", text) for number, text in enumerate(texts, start=1)]

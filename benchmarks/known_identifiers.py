@@ -1,19 +1,19 @@
-"""What a roster brings on invented notes: which mentions of what it says are found, and what else is.
+"""What a roster gains on invented notes: which mentions of its entries are found, and what else is.
 
     phistack synthesize notes --documents 120 --seed 1
     phistack train notes --model engine --submodels regex,tbed,crf
     python -m benchmarks.known_identifiers --documents 400 --seed 2 --model engine --carriers FOLDER
 
-The people of the invented notes are known, so a roster is written of them: names, birth dates, record and telephone
-numbers, addresses, relatives and staff. A mention is of the record if it is PHI of which every word is one of a name of
-the record, or that is the birth date or a number of it. Four parts: the notes as they are, with these mentions; the
-same with a typing error in a word of five letters or more of each name; with initials in place of each name
-(`J.S.`, `J. S.`, `J.S`, `JS`); with a part in place of each birth date. For each, without an engine and with one:
-how many mentions the record proposes, how many are accepted, and the false hits: accepted spans that a record says and
-that touch no PHI. `engine alone` is what it finds of the mentions without the roster.
+The people in the invented notes are known, so a roster can list them: names, birth dates, record and telephone numbers,
+addresses, relatives and staff. A mention belongs to the record if it is PHI whose words are all in one name of the
+record, or that is the record's birth date or one of its numbers. Four parts: the notes as they are, with these
+mentions; the same with a typing error in a word of five letters or more of each name; with initials in place of each
+name (`J.S.`, `J. S.`, `J.S`, `JS`); with a part in place of each birth date. For each, without an engine and with one:
+how many mentions the record proposes, how many are accepted, and the false hits: accepted spans from a record that
+touch no PHI. `engine alone` is how many mentions the engine finds without the roster.
 
-`--carriers` names folders of plain notes without identifiers. Each is read without an engine and with the records of
-ten invented patients in turn, none of whom is in it, so that whatever a record says there is a false hit.
+`--carriers` names folders of plain notes without identifiers. Each is read without an engine, with the records of ten
+invented patients in turn. None of them is in the note, so every hit is false.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from phistack.features.ranges import covering, touching
 from phistack.features.text_words import words_of
 
 Pairs = Sequence[tuple[Document, Sequence[Span]]]
-"""Notes, and their mentions of what the record says."""
+"""Notes, each with its mentions that the record knows."""
 Decide = Callable[[Iterable[Document]], Iterator[list[Decision]]]
 _NAMES = ("PATIENT", "DOCTOR")
 _NUMBERS = {"MEDICALRECORD": ("own",), "PHONE": ("home", "work", "cell", "relative")}
@@ -60,8 +60,8 @@ _RECORDS_OF_A_CARRIER = 10
 class MentionCounts:
     """Counts over all notes.
 
-    :param mentions: of what the record says.
-    :param proposed: those of them that a span of the source `known` covers, accepted or not.
+    :param mentions: that the record knows.
+    :param proposed: those that a span of the source `known` covers, accepted or not.
     :param accepted: those that accepted spans cover.
     :param false_hits: accepted spans of the source `known` that touch no PHI.
     """
@@ -138,14 +138,14 @@ def _whole(person: Name) -> str:
 
 
 def mentions_of(note: Document, patient: Patient) -> list[Span]:
-    """The PHI of a note that the record of its patient says."""
+    """The PHI of a note that its patient's record knows."""
     names = [_words(_whole(person)) for person in _people(patient)]
     numbers = {_bare(number) for label in _NUMBERS for number in _numbers(patient, label)}
 
     def is_of_record(span: Span) -> bool:
         text = note.text[span.start : span.end]
         if span.label in _NAMES:
-            # Bare initials and names without a whole word are left to the submodels.
+            # Bare initials, and names without a whole word, are left to the submodels.
             words = _words(text)
             return any(words <= name and max(map(len, words)) > 1 for name in names)
         if span.label == "DATE":
@@ -215,7 +215,7 @@ def _of_strangers(texts: Iterable[str], patients: Sequence[str]) -> Iterator[Doc
 
 
 def _rewritten(note: Document, mentions: Sequence[Span], written: Callable[[str], str]) -> tuple[Document, list[Span]]:
-    """The note with something else in place of some mentions, and those that are not what they were."""
+    """The note with some mentions rewritten, and the places of those that changed."""
     text, spans, changed, shift = "", [], [], 0
     position = 0
     for span in note.spans:
@@ -243,7 +243,7 @@ def _one_edit(word: str, rng: random.Random) -> str:
 
 
 def outcome(pairs: Pairs, decide: Decide) -> MentionCounts:
-    """Compare decisions on notes with the mentions of what the records say."""
+    """Compare decisions on notes with the mentions that the records know."""
     n_mentions = proposed = accepted = false_hits = 0
     for (note, mentions), decisions in zip(pairs, decide([note for note, _ in pairs]), strict=True):
         known = [d for d in decisions if any(vote.source == KNOWN for vote in d.votes)]

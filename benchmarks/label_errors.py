@@ -1,15 +1,15 @@
-"""How much of damaged annotation `check-labels` finds, and how early in its list.
+"""How many damaged labels `check-labels` finds, and how early in its list.
 
     python -m benchmarks.label_errors ../shared/corpora/meddocan/train --notes 250 --folds 4
     python -m benchmarks.label_errors invented --notes 200 --picture docs
 
 Two percent of the labels are damaged, a third of them in each way: the span is dropped, begins or ends a token off, or
-has the label of another span. The table shows which share of the damage overlaps one of the first places of the list,
-whose number is a share of that of all PHI; the interval is Wilson's. Most of what is listed besides are places that the
-corpus itself has wrong, or that the stack has.
+has the label of another span. The table shows what share of the damage the first places of the list overlap; their
+number is given as a share of all PHI, and the interval is Wilson's. Most other listed places are errors of the corpus
+itself or of the stack.
 
 Beside it are the token scores of cleanlab (Northcutt et al. 2021; `pip install cleanlab`), from the probabilities of
-the same stack: its tokens with the lowest scores, where tokens of one place count once. A picture has both curves.
+the same stack: the tokens with the lowest scores, where tokens of one place count once. A picture shows both curves.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from phistack.features.ranges import overlapping_groups
 from phistack.features.tokens import Tokeniser
 
 DAMAGE = ("dropped", "moved", "changed")
-"""What is done to labels in turn: the span is taken away, begins or ends a token off, or has the label of another."""
+"""How labels are damaged, in turn: the span is removed, begins or ends a token off, or gets another span's label."""
 
 _SHARE, _SEED = 0.02, 500
 _READ = (0.01, 0.02, 0.03, 0.05, 0.10)
 _ASKED = 0.05
-"""The share of the list for which a share of the damage is asked."""
+"""The share of the list at which the share of found damage is reported."""
 OURS, ORACLE = "check-labels", "cleanlab"
 
 Place = tuple[str, int, int]
@@ -66,7 +66,7 @@ class Damaged(NamedTuple):
 
 
 def damaged(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, list[Damaged]]:
-    """The corpus with a share of its labels damaged, and which they are."""
+    """The corpus with a share of its labels damaged, and which ones."""
     rng = random.Random(f"label errors/{seed}")
     every = [(i, span) for i, note in enumerate(corpus.documents) for span in sorted({*note.spans})]
     labels = [span.label for _, span in every]
@@ -93,7 +93,7 @@ def _damaged(note: Document, span: Span, kind: str, labels: Sequence[str], rng: 
 
 
 def _moved(note: Document, span: Span, rng: random.Random) -> Span:
-    """The span with its begin or end a token further in or out; itself where the note has no such token."""
+    """The span with its start or end moved by a token; unchanged if the note has no such token."""
     starts, ends = (offsets.tolist() for offsets in Tokeniser("liu")(note.text))
     out = [(s, span.end) for s in starts if s < span.start][-1:] + [(span.start, e) for e in ends if e > span.end][:1]
     within = [(s, span.end) for s in starts if span.start < s < span.end][:1]
@@ -148,7 +148,7 @@ def ranks_of(done: Sequence[Damaged], places: Sequence[Place]) -> list[float]:
 
 
 def table_of(done: Sequence[Damaged], ranks: dict[str, list[float]], n_phi: int, title: str) -> Table:
-    """A row for each list and kind of damage: which share of it is found in how much of the list."""
+    """A row for each list and kind of damage: what share of it is found in how much of the list."""
     rows: list[TableRow] = []
     for name, of_list in ranks.items():
         for kind in (*DAMAGE, "all"):

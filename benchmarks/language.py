@@ -1,11 +1,11 @@
-"""How many right and wrong notes the language gate holds back.
+"""How many notes the language gate holds back: of its language, and of others.
 
     python -m benchmarks.language ../shared/corpora
 
-A gate is learned from half of the notes of each corpus and asked about the other half, and the other way round; a
-gate of which nothing but the language is known is asked about all. Wrong notes are those of corpora in other languages,
-and invented ones in Russian, Chinese and Finnish; short are those with fewer than 30 letters in words of lower case,
-such as single sentences of names and addresses.
+For each corpus a gate learns from half of the notes and is tested on the other half, and vice versa; a gate that knows
+only the language is tested on all. Wrong notes are those of corpora in other languages, and invented ones in Russian,
+Chinese and Finnish; short notes have fewer than 30 letters in lower-case words, such as single sentences of names and
+addresses.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CORPORA = {
     "court-es": "es",
     "court-fr": "fr",
 }
-"""Folder with `.txt` files, also below it -> the language of its notes."""
+"""Folder with `.txt` files in it or below it -> the language of its notes."""
 
 INVENTED = {
     "Russian": (
@@ -52,7 +52,7 @@ _SHORT = 30
 
 
 def main(corpora: Path) -> None:
-    """Print the share of right notes that are held back, and of wrong ones, corpus by corpus."""
+    """Print the shares of right and wrong notes that are held back, corpus by corpus."""
     notes = {name: _texts(corpora / name) for name in CORPORA}
     table = Table(
         "notes", "language", "n", "right, held back", "by the default gate", "wrong, held back", "wrong and short",

@@ -1,20 +1,20 @@
-"""What an engine gives away of the patients that it learned from, kept as it is and with `train --private`.
+"""What an engine gives away about its training patients, as it is and with `train --private`.
 
     python -m benchmarks.leakage                       all on MEDDOCAN with regex, TBED and CRF; an hour
     python -m benchmarks.leakage attacks --patients 80 --engines 2
     python -m benchmarks.leakage loss ablation         F1 on the dev part
 
 `attacks` trains several engines, each on a random half of some patients. A search of all files of their bundles counts
-the identifiers of their training notes (`phistack inspect`). Then names are divided, for each engine, into those that
-only its notes have and those that only the others have, and four attackers guess which is which, by
+the identifiers of their training notes (`phistack inspect`). Then, for each engine, four attackers guess which names
+occur only in its notes and which only in the other notes, by
 
 - words: how many of the name's words are in the vocabulary of the bundle
-- score: what stack and submodels give the name in three sentences; a name that was learned is surer
-- time: of a token, the least of some repetitions (Seyedi 2023, PoPETs, on timing a lexicon)
+- score: the scores of stack and submodels for the name in three sentences; a learned name gets surer ones
+- time: the time for a token, the least of some repetitions (Seyedi 2023, PoPETs, on timing a lexicon)
 - shadows: the score beside those of the other engines, with and without the name (Carlini 2022, LiRA)
 
-AUC 0.5 is a guess; intervals are of 1,000 bootstrap draws of names. `loss` trains on all notes and scores the test
-part. `ablation` does so for the CRF alone, with each measure by itself.
+AUC 0.5 is guessing; intervals are from 1,000 bootstrap draws of names. `loss` trains on all notes and scores the test
+part. `ablation` does so for the CRF alone, with each privacy measure by itself.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from phistack.features.formats import read_corpus
 from phistack.submodels.crf.submodel import CrfSubmodel
 
 _SENTENCES = ("{}", "{}.\n", "- {},")
-"""Around a name that is asked for, in any language."""
+"""Sentences around a name to guess, for any language."""
 _DRAWS, _TIMED = 1_000, 60
 _LEAST_SPREAD = 0.02
 _FOLDS, _ATTACKED = 2, 160
 
 
 class Target(NamedTuple):
-    """An engine, and the texts of the names that only its half of the notes has, or only the other half."""
+    """An engine, and the names that occur only in its half of the notes, or only in the other half."""
 
     engine: Engine
     inside: frozenset[str]
@@ -121,7 +121,7 @@ def _halves(corpus: Corpus, n_engines: int) -> list[tuple[Corpus, Corpus]]:
 def _engines(
     halves: Sequence[tuple[Corpus, Corpus]], settings: EngineSettings, jobs: int
 ) -> tuple[list[Table], list[Target]]:
-    """The engines, and what a search of the bundle of the first finds of its training notes."""
+    """The engines, and what a search of the first one's bundle finds of its training notes."""
     searches, targets = [], []
     with tempfile.TemporaryDirectory(prefix="phistack-") as folder:
         for number, (own, others) in enumerate(halves):
@@ -136,7 +136,7 @@ def _engines(
 
 
 def _names(corpus: Corpus) -> frozenset[str]:
-    """The names of persons in the notes, as they are written."""
+    """The names of persons in the notes, as written."""
     spans = ((d.text[s.start : s.end], s.label) for d in corpus.documents for s in d.spans)
     texts = (text for text, label in spans if kind_of(label, corpus.label_set.name) == "PERSON")
     return frozenset(" ".join(text.split()) for text in texts)
@@ -144,7 +144,7 @@ def _names(corpus: Corpus) -> frozenset[str]:
 
 def _attacks_table(way: str, targets: Sequence[Target]) -> Table:
     names = sorted(frozenset().union(*(target.inside | target.outside for target in targets)))
-    # (n_engines, n_names): whether the engine learned from the name, and where the name is of one half only.
+    # (n_engines, n_names): whether the engine learned from the name, and whether only one half has the name.
     inside = np.array([[name in target.inside for name in names] for target in targets])
     asked = inside | np.array([[name in target.outside for name in names] for target in targets])
     scores = np.array([_scores(target.engine, names) for target in targets])
@@ -169,7 +169,7 @@ def _known(engine: Engine, names: Sequence[str]) -> Floats:
 
 
 def _scores(engine: Engine, names: Sequence[str]) -> Floats:
-    """What stack and submodels give each name, summed over the sentences."""
+    """The scores of stack and submodels for each name, summed over the sentences."""
     texts = [sentence.format(name) for name in names for sentence in _SENTENCES]
     tables = engine.space.tables([Document(f"n{number}", text) for number, text in enumerate(texts)])
     found = np.zeros(len(texts))
@@ -181,7 +181,7 @@ def _scores(engine: Engine, names: Sequence[str]) -> Floats:
 
 
 def _times(engine: Engine, names: Sequence[str], repetitions: int = 5) -> Floats:
-    """The least time for each name, in seconds a token."""
+    """The least time for each name, in seconds per token."""
     return np.array([min(_seconds(engine, name) for _ in range(repetitions)) / len(name.split()) for name in names])
 
 
@@ -218,7 +218,7 @@ def _mean_area(found: Floats, inside: NDArray[np.bool_], asked: NDArray[np.bool_
     for values, is_in, is_asked in zip(found[:, names], inside[:, names], asked[:, names], strict=True):
         positive, negative = values[is_asked & is_in], np.sort(values[is_asked & ~is_in])
         if len(positive) and len(negative):
-            # Of all pairs, those in order, and half of the ties (Mann and Whitney 1947).
+            # The share of pairs in order, plus half of the ties (Mann and Whitney 1947).
             below = np.searchsorted(negative, positive, "left") + np.searchsorted(negative, positive, "right")
             areas.append(below.sum() / 2 / len(positive) / len(negative))
     return float(np.mean(areas)) if areas else float("nan")
@@ -246,7 +246,7 @@ def _ablation_table(corpus: Corpus, test: Corpus, features: FeatureSettings, lea
 
 
 def _measures(corpus: Corpus, language: str, least: int) -> Iterator[tuple[str, Discretion | None]]:
-    """Each measure by itself, and all."""
+    """Each privacy measure by itself, and all together."""
     everything: Callable[[str], bool] = lambda word: True  # noqa: E731
     is_public = public_words(language)
     yield "none", None

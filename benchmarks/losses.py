@@ -2,16 +2,15 @@
 
     python -m benchmarks.losses ../shared/corpora/meddocan/train --cache folds
 
-The first table has the wrong decisions by kind, as `phistack errors` does; the last row are all gold spans.
+The first table has the wrong decisions by kind, like `phistack errors`; the last row is all gold spans.
 
-The second is of questions on which the members differ: which of two candidates is the gold one, where they have one
-label and overlap (*extent*) or one extent and two labels (*label*), and whether a candidate is one at all, where it
-overlaps no other (*lone*). What is not known is measured in bits, the logarithmic loss to base 2: before anything is
-known, from the stack's probabilities, and from these together with all features of the stacker, by a logistic
-regression and by gradient boosting, each fitted over ten folds of the patients. What a learner saves beyond the stack
-is a lower estimate of the mutual information between what the members say and what is right, given the stack; its
-interval is a bootstrap over patients. Where it is about zero or below, these learners find no signal that the stack
-leaves unused.
+The second is about questions on which the members differ: which of two overlapping candidates is gold, if they have one
+label (*extent*) or one extent and two labels (*label*), and whether a candidate that overlaps no other is gold
+(*lone*). What is not known is measured in bits, as log loss to base 2: before anything is known; from the stack's
+probabilities; and from these with all features of the stacker, by a logistic regression and by gradient boosting, each
+fitted over ten folds of the patients. What a learner saves beyond the stack is a lower estimate of the mutual
+information between what the members say and what is right, given the stack; its interval is a bootstrap over patients.
+If it is about zero or below, these learners find no signal that the stack leaves unused.
 """
 
 from __future__ import annotations
@@ -61,17 +60,17 @@ _LEARNERS: dict[str, Callable[[], Any]] = {
         max_iter=100, learning_rate=0.05, max_leaf_nodes=8, l2_regularization=1.0, early_stopping=False, random_state=0
     ),
 }
-"""The first sees the stack's log-odds only."""
+"""The first learner sees only the stack's log-odds."""
 
 
 class Question(NamedTuple):
-    """Something about candidates that has two answers.
+    """A question about candidates with two possible answers.
 
     :param kind: one of `extent`, `label` and `lone`.
-    :param patient: in whose note it is asked.
-    :param stack: the log-odds of the answer by the stack's probabilities.
+    :param patient: the patient of the note.
+    :param stack: the log-odds of the answer from the stack's probabilities.
     :param features: of the candidates, as the stacker sees them.
-    :param answer: whether the first candidate is the gold one, or the only one is.
+    :param answer: whether the first or only candidate is gold.
     """
 
     kind: str
@@ -110,7 +109,7 @@ def _wrong(corpus: Corpus, stacker: Stacker) -> Table:
 
 
 def questions(proposed: Proposed, pools: Pools, stacker: Stacker) -> Iterator[Question]:
-    """All questions on the training notes; the stack's answers are of machines that never saw the patient."""
+    """All questions on the training notes; the stack's answers come from SVMs that never saw the patient."""
     judged = stacker.judged_out_of_fold(proposed.tables, pools)
     rows = stacker.features_.matrices(proposed.tables, pools)
     for table, pool, probabilities, features in zip(proposed.tables, pools, judged, rows, strict=True):
@@ -142,7 +141,7 @@ def _left(asked: Sequence[Question]) -> Table:
         share = np.mean([question.answer for question in of_kind])
         nothing = -len(of_kind) * float(share * np.log2(share) + (1 - share) * np.log2(1 - share))
         saved = [_saved(of_kind, known["stack"] - known[name]) for name in _LEARNERS if name != "stack"]
-        # An answer is right where more than half of the probability is on it: less than one bit is missing.
+        # An answer is right if it gets more than half of the probability: less than one bit is missing.
         right = [percent(float((of_each < 1).mean())) for of_each in known.values()]
         rows.append([kind, str(len(of_kind)), f"{nothing:.0f}", f"{known['stack'].sum():.0f}", *saved, *right])
     columns = ("question", "asked", "bits", "left by stack", *(f"saved by {name}" for name in [*_LEARNERS][1:]))
@@ -154,7 +153,7 @@ def _left(asked: Sequence[Question]) -> Table:
 
 
 def bits(asked: Sequence[Question], learner: str) -> Floats:
-    """What is not known of each answer, `(n_questions,)`, by a learner that never saw the patient."""
+    """The bits missing for each answer, `(n_questions,)`, with a learner that never saw the patient."""
     stack = np.array([[question.stack] for question in asked])
     matrix = stack if learner == "stack" else np.hstack([stack, np.array([question.features for question in asked])])
     answers = np.array([question.answer for question in asked])
@@ -168,7 +167,7 @@ def bits(asked: Sequence[Question], learner: str) -> Floats:
 
 
 def _saved(asked: Sequence[Question], saved: NDArray[np.float64]) -> str:
-    """The sum of what is saved, and its interval over patients."""
+    """The sum of the bits saved, and its interval over patients."""
     of_patient = np.bincount(np.unique([question.patient for question in asked], return_inverse=True)[1], saved)
     drawn = np.random.default_rng(0).integers(len(of_patient), size=(_RESAMPLES, len(of_patient)))
     low, high = np.quantile(of_patient[drawn].sum(axis=1), [0.025, 0.975])

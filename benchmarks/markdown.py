@@ -1,4 +1,4 @@
-"""Pages of which one part is written by a command.
+"""Pages with one part that a command writes.
 
 replaced(page, BEGIN, END, table, where=...)  the page with another table between its markers
 """
@@ -9,9 +9,9 @@ import sys
 
 
 def replaced(page: str, begin: str, end: str, part: str, *, where: str) -> str:
-    """The page with another part between its markers; ends the program where it lacks them.
+    """The page with a new part between its markers; ends the program if it lacks them.
 
-    :param where: the command and the page, as the message names them.
+    :param where: the command and the page, for the message.
     """
     before, opening, rest = page.partition(begin)
     _, closing, after = rest.partition(end)

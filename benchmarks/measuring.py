@@ -1,4 +1,4 @@
-"""Train with default settings on one part of a corpus, score another, and write all of it as one results file.
+"""Train with default settings on one part of a corpus, score another, and write everything as one results file.
 
     corpus = Benchmark("meddocan", "MEDDOCAN dev", protocol="Trained on train, scored on dev.")
     results = measure(corpus, train, dev, settings, out=Path("meddocan_output"), jobs=2)
@@ -47,18 +47,18 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 CORPORA = ROOT.parent / "shared" / "corpora"
 LIMIT_MINUTES = 20
-"""What a whole training on MEDDOCAN may take on 2 cores."""
+"""The time limit of a whole training on MEDDOCAN on 2 cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One corpus that engines are measured on.
+    """A corpus that engines are measured on.
 
     :param name: of the results file.
     :param title: above its tables.
-    :param protocol: what was trained on what and how often it was scored, in one or two sentences.
+    :param protocol: how it was trained and how often it was scored, in one or two sentences.
     :param criteria: further criteria whose F1 is reported, as `ensemble.evaluation` names them.
-    :param limit_minutes: what the whole training may take; `None` where nothing is asked.
+    :param limit_minutes: the time limit of the whole training; `None` for no limit.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Benchmark:
 
 
 def parser(what: str | None, out: Path) -> ArgumentParser:
-    """The arguments of a command that trains and measures; :param out: where engine and fold predictions are."""
+    """The arguments of a command that trains and measures; :param out: the folder of engine and fold predictions."""
     found = ArgumentParser(description=what)
     found.add_argument("--out", type=Path, default=out, help="engines and fold predictions")
     found.add_argument("--results", type=Path, default=RESULTS, help="folder of the results files")
@@ -86,7 +86,7 @@ def measure(
 
     :param training: the notes to train on.
     :param unseen: the notes to score, of other patients.
-    :param out: a folder for the engine, which is made anew, and for the fold predictions, which are kept.
+    :param out: a folder for the engine, which is replaced, and for the fold predictions, which are kept.
     """
     engine = out / "engine"
     shutil.rmtree(engine, ignore_errors=True)
@@ -124,7 +124,7 @@ def measure(
 
 
 def write_results(folder: Path, results: BenchmarkResults) -> Path:
-    """Write `NAME.json`, in place of an older one; the path."""
+    """Write `NAME.json`, replacing an older one; returns the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{results.benchmark}.json"
     write_json(path, msgspec.to_builtins(results))
@@ -133,7 +133,7 @@ def write_results(folder: Path, results: BenchmarkResults) -> Path:
 
 
 def training_parts(training: Training) -> tuple[PartTime, ...]:
-    """What each part of a training took, in the order of their names."""
+    """The time of each part of a training, ordered by name."""
     return tuple(
         PartTime(name, step, round(spent.wall, 2), round(spent.cpu, 2), spent.cached)
         for (name, step), spent in sorted(training.seconds.items())
@@ -146,7 +146,7 @@ def _type_figures(score: Score) -> TypeFigures:
 
 
 def _annotate_seconds(unseen: Corpus, engine: Path) -> float:
-    """Wall-clock seconds of the whole command on the unseen notes, which are given without their spans."""
+    """Wall-clock seconds of the whole command on the unseen notes, without their spans."""
     plain = replace(unseen, documents=tuple(document.with_spans(()) for document in unseen.documents))
     with tempfile.TemporaryDirectory() as temporary:
         notes, found = Path(temporary) / "notes.jsonl", Path(temporary) / "found.jsonl"
@@ -159,6 +159,6 @@ def _annotate_seconds(unseen: Corpus, engine: Path) -> float:
 
 
 def _peak_memory() -> float:
-    """Of this process or the largest of its children, in MB."""
+    """The peak memory of this process or of its largest child, in MB."""
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return max(resource.getrusage(kind).ru_maxrss for kind in who) / 1024

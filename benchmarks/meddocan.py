@@ -1,7 +1,7 @@
 """Train on MEDDOCAN train, score its dev part: each submodel and the stack. `make meddocan CORPUS=folder`.
 
-Prints the table and writes `meddocan.json`, with the figures of each type of PHI and what each part of the training
-took. The dev part is used for nothing but this score. `--preset record` trains that, and writes `meddocan-record.json`.
+Prints the table and writes `meddocan.json`, with the figures of each type of PHI and the time of each training part.
+The dev part is used only for this score. `--preset record` trains that and writes `meddocan-record.json`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _of_preset(name: str) -> Benchmark:
-    """The same corpus with a preset, which has a results file of its own and may take any time."""
+    """The same corpus with a preset, which has its own results file and no time limit."""
     protocol = MEDDOCAN.protocol.replace("default settings", f"the preset {name}")
     return replace(MEDDOCAN, name=f"meddocan-{name}", protocol=protocol, limit_minutes=None)
 

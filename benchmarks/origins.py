@@ -1,4 +1,4 @@
-"""Recall by origin of name: the same invented sentences for every origin, with names that no training note has.
+"""Recall by origin of name: the same invented sentences for every origin, with names from no training note.
 
     phistack synthesize notes --documents 1000 --registers all --lexicon train --seed 1
     phistack train notes --model engine
@@ -6,9 +6,9 @@
     python -m benchmarks.origins german --origins korean,hebrew --sentences 60
 
 A name is *touched* if any accepted span, of whatever label, touches it, and *covered* if accepted spans cover all its
-letters. Sentence, form of the name and sex are the same for each origin, so that only the name makes a difference. The
-sentences are in the language of the engine (`origins.toml`). The last line is the largest gap in names touched, between
-the best origin and the worst.
+letters. Sentence, form of the name and sex are the same for each origin: only the name makes a difference. The
+sentences are in the language of the engine (`origins.toml`). The last line is the gap in names touched between the best
+origin and the worst.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from phistack.features.errors import SettingsError, no_such
 from phistack.features.ranges import covering, touching
 
 SENTENCES: Mapping[str, Sequence[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-"""Language -> sentences with a name in braces, in one of the forms in which a person is written; `last` is the family
-name alone."""
+"""Language -> sentences with a name in braces, in one of the forms of a person's name; `last` is the family name
+alone."""
 
 Annotate = Callable[[Iterable[Document]], Iterable[Document]]
 
@@ -46,7 +46,7 @@ class Recall:
 
     :param names: how many there were; at least 1.
     :param touched: those that a span touches.
-    :param covered: those of which spans cover every letter.
+    :param covered: those with every letter covered by spans.
     """
 
     origin: str
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def table_of(found: Sequence[Recall]) -> Table:
-    """A row an origin, the best found first."""
+    """A row for each origin, the best found first."""
     shown = Table("origin", "names", "touched", "covered")
     for one in sorted(found, key=lambda one: -one.touched / one.names):
         shown.add_row(one.origin, str(one.names), *(f"{100 * n / one.names:.1f}" for n in (one.touched, one.covered)))
@@ -83,7 +83,7 @@ def table_of(found: Sequence[Recall]) -> Table:
 
 
 def gap(found: Sequence[Recall]) -> float:
-    """Between the best origin and the worst, in points of percent of the names touched."""
+    """The gap between the best origin and the worst, in percentage points of the names touched."""
     shares = [100 * one.touched / one.names for one in found]
     return max(shares) - min(shares)
 
@@ -91,7 +91,7 @@ def gap(found: Sequence[Recall]) -> float:
 def recall_of(origin: str, annotate: Annotate, n_sentences: int, *, language: str = "en", seed: int = 0) -> Recall:
     """Count the names of one origin that are found.
 
-    :param annotate: gives the documents back with the spans that were found.
+    :param annotate: returns the documents with the spans that were found.
     """
     touched = covered = 0
     gold = list(sentences(origin, n_sentences, language=language, seed=seed))
@@ -104,7 +104,7 @@ def recall_of(origin: str, annotate: Annotate, n_sentences: int, *, language: st
 
 
 def sentences(origin: str, number: int, *, language: str = "en", seed: int = 0) -> Iterator[Document]:
-    """Sentences with one name each, of which no training note of the lexicon `train` has a word."""
+    """Sentences with one name each, whose words are in no training note of the lexicon `train`."""
     frames = SENTENCES[language]
     for at in range(number):
         rng = random.Random(f"{seed}/origins/{at}")

@@ -1,10 +1,10 @@
-"""Choosers on notes of another domain, whose labels are not looked at.
+"""Choosers on notes of another domain, ignoring its labels.
 
     found = other_domain("asq-phi-dev", invented, queries, ("regex", "tbed", "crf"), folds=5)
     found.points["stack"]              Reach(reach=0.93, precision=0.895)
     found.at["stack"]                  its precision at each reach of REACHES
 
-`engine_on` does the same with an engine that is there, as `benchmarks.engines` prints it with `--choosers`.
+`engine_on` does the same with an existing engine; `benchmarks.engines --choosers` prints it.
 A gold span is reached if any marked span touches it, and a marked span is right if it touches a gold span.
 """
 
@@ -37,17 +37,18 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.ranges import non_overlapping, ranges_of, touching
 
 REACHES = (0.70, 0.80, 0.90, 0.93, 0.95, 0.97, 0.98)
-"""Of the identifiers, at which the precision of all choosers is compared."""
+"""Shares of the identifiers reached, at which the precision of all choosers is compared."""
 _THRESHOLDS = np.round(np.arange(0.01, 1.0, 0.01), 2).tolist()
 _Scored = Sequence[Sequence[tuple[Voted, float]]]
-"""For each note its candidates, each with how sure a chooser is of it."""
+"""For each note its candidates, each with a chooser's confidence in it."""
 
 
 @dataclass(frozen=True)
 class OtherDomain:
-    """Choosers on notes of another domain, whose labels are not looked at.
+    """Choosers on notes of another domain, ignoring its labels.
 
-    :param at: chooser -> what it reaches unchanged; -> its precision at each reach of `REACHES`.
+    :param points: chooser -> what it reaches at its own threshold.
+    :param at: chooser -> its precision at each reach of `REACHES`.
     """
 
     corpus: str
@@ -57,7 +58,7 @@ class OtherDomain:
     at: dict[str, list[float | None]]
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON can hold them."""
+        """The figures, ready for JSON."""
         choosers = {
             name: {**point._asdict(), "precision at": dict(zip(map(str, REACHES), self.at[name], strict=True))}
             for name, point in self.points.items()
@@ -65,7 +66,7 @@ class OtherDomain:
         return {"corpus": self.corpus, "submodels": list(self.members), "folds": self.folds, "choosers": choosers}
 
     def table(self) -> Table:
-        """A row a chooser, in percent."""
+        """A row for each chooser, in percent."""
         columns = ("chooser", "touched", "precision", *(f"at {100 * reach:.0f}" for reach in REACHES))
         rows = [
             (name, *map(percent, point), *("" if p is None else percent(p) for p in self.at[name]))
@@ -99,7 +100,7 @@ def other_domain(
 
 
 def engine_on(name: str, gold: Corpus, engine: Engine) -> OtherDomain:
-    """The same with an engine that is there, but for the logistic regression.
+    """The same with an existing engine, without the logistic regression.
 
     :param engine: without a cascade, so that all members read everything.
     """
@@ -154,7 +155,7 @@ def _touching_gold(document: Document, note: Sequence[Decision]) -> list[Span]:
 
 
 def curve_of(documents: Sequence[Document], notes: _Scored) -> list[Reach]:
-    """What a chooser reaches at each threshold; of candidates that overlap it takes the best set above it."""
+    """What a chooser reaches at each threshold; of overlapping candidates above it, it takes the best set."""
     return [reach_of(documents, [_above(note, threshold) for note in notes]) for threshold in _THRESHOLDS]
 
 
@@ -164,5 +165,5 @@ def _above(note: Sequence[tuple[Voted, float]], threshold: float) -> list[Span]:
 
 
 def precision_at(curve: Iterable[Reach], reach: float) -> float | None:
-    """The best precision of those that reach so far; none if none does."""
+    """The best precision among the points with at least this reach; `None` if there are none."""
     return max((point.precision for point in curve if point.reach >= reach), default=None)

@@ -1,12 +1,12 @@
-"""Learning curves of a hospital that annotates notes of its own: what a shipped engine adds to them.
+"""Learning curves of a hospital that annotates its own notes: what a shipped engine adds to them.
 
     python -m benchmarks.own_notes english --corpora ../shared/corpora --on presidio asq invented
 
 Four ways to use 10 to 160 own notes, scored on the same notes of other patients: the engine as it ships; a stack of
 regex, TBED and CRF trained on the own notes; what either of these accepts; and the same stack with the engine as a
-further submodel (`train --with`). A gold span is touched if any marked span shares a character with it, and a marked
-span is right if it touches a gold span. Strict F1 wants offsets and label, for the engine alone that of the same kind
-of PHI. A figure is the mean over seeds, which draw notes and patients, with the half width of its 95 % interval
+further submodel (`train --with`). A gold span is touched if any marked span shares a character with it; a marked span
+is right if it touches a gold span. Strict F1 needs the right offsets and label, for the engine alone a label of the
+same kind of PHI. Figures are means over seeds, which draw notes and patients, with the half width of the 95 % interval
 (Student's t).
 """
 
@@ -63,9 +63,9 @@ class Scores(NamedTuple):
 
 
 def notes_of(name: str, folder: Path, most: int) -> Corpus:
-    """The annotated notes of a name.
+    """The annotated notes of a corpus by name.
 
-    :param most: of invented ones, how many there are.
+    :param most: how many notes to invent.
     """
     if name == "invented":
         return synthesize(most, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")
@@ -74,7 +74,7 @@ def notes_of(name: str, folder: Path, most: int) -> Corpus:
 
 
 def samples(corpus: Corpus, sizes: Sequence[int], n_scored: int, seed: int) -> tuple[list[Corpus], Corpus]:
-    """Own notes, each sample within the next, and the notes to score, of other patients."""
+    """Samples of own notes, each contained in the next, and the notes to score, of other patients."""
     units = {document.unsplit: None for document in corpus.documents}
     order = [[*units][i] for i in np.random.default_rng(seed).permutation(len(units))]
     held_out: set[str] = set()
@@ -100,7 +100,7 @@ def alone(engine: Engine, scored: Corpus) -> Answer:
 
 
 def union(first: Answer, second: Answer) -> Answer:
-    """All of the first, and what in the second touches none of it."""
+    """All spans of the first answer, and those of the second that touch none of them."""
     both = []
     for ours, theirs in zip(first, second, strict=True):
         is_ours = touching(ranges_of(ours))
@@ -109,7 +109,7 @@ def union(first: Answer, second: Answer) -> Answer:
 
 
 def scores(scored: Corpus, answer: Answer) -> Scores:
-    """Of an answer on notes with gold spans."""
+    """The scores of an answer on notes with gold spans."""
     reach = reach_of(scored.documents, answer)
     gold = [set(d.spans) for d in scored.documents]
     right = sum(len(g & {*a}) for g, a in zip(gold, answer, strict=True))
@@ -128,7 +128,7 @@ def curve(
     cache: Path | None,
     beta: float,
 ) -> Iterator[tuple[int, Mapping[str, list[Scores]]]]:
-    """For each number of own notes the scores of all ways, a seed each."""
+    """For each number of own notes the scores of all ways, one for each seed."""
     engine = load_bundle(bundle_path(name))
     member = "engine-" + Path(name).stem
     submodels = {**{own: {} for own in _MEMBERS}, member: {"kind": "engine", "bundle": name}}

@@ -50,7 +50,7 @@ PAGES = {
     "reader-test": "test/records.html",
     "tables": "tables/index.html",
 }
-"""Name of the picture -> the page, under the folder in which it is made."""
+"""Name of the picture -> the page, relative to the folder where it is made."""
 WIDE, NARROW = 1200, 400
 PASSED = "Whitfield"
 """A name that stays in the output of the run that is attacked."""
@@ -105,10 +105,10 @@ def _run(*arguments: object, status: int = 0) -> None:
 
 
 def _write_table(notes: Path, folder: Path) -> None:
-    """Notes as a table, with a passage in Russian, a name in a column that is kept, and a row without an id."""
+    """Notes as a table, with a passage in Russian, a name in a kept column, and a row without an id."""
     documents = read_corpus(notes).documents
     first = documents[0]
-    # The longest of each label, as a doctor may be there by initials alone.
+    # The longest of each label, as a doctor may appear only by initials.
     by_length = sorted(first.spans, key=lambda span: span.end - span.start)
     names = {span.label: first.text[span.start : span.end] for span in by_length}
     rows = [[note.id, note.group, "7 B", note.text] for note in documents]
@@ -121,7 +121,7 @@ def _write_table(notes: Path, folder: Path) -> None:
 
 
 def _write_plain_notes(folder: Path) -> None:
-    """Two notes in which all that identifies the patient is a date."""
+    """Two notes in which only a date identifies the patient."""
     folder.mkdir()
     for number in (1, 2):
         text = f"Seen on 0{number}/12/2019 for a cough. Lungs are clear; no fever. Plan: fluids and rest at home."
@@ -129,7 +129,7 @@ def _write_plain_notes(folder: Path) -> None:
 
 
 def _write_named_notes(folder: Path) -> None:
-    """Notes for an attack, with a name that a list lets pass."""
+    """Notes for an attack, with a name that a list leaves in the output."""
     surnames = ("Walker", "Turner", "Cooper", "Hughes", "Bailey", PASSED, "Foster", "Graham")
     texts = (f"Ann {name} was seen by Dr. {name} today.\nSigned, Dr. {name}, M.D.\n" for name in 3 * surnames)
     lines = (json.dumps({"id": f"1{n:02d}-01", "text": text}) for n, text in enumerate(texts))
@@ -152,7 +152,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def served(session: Session, token: str = "token") -> Iterator[int]:
-    """Serve a review; gives the port."""
+    """Serve a review; yields the port."""
     with listening(0) as opened:
         port: int = opened.getsockname()[1]
         server = server_of(application(session, None, token, port))

@@ -1,10 +1,10 @@
-"""Other tools that pip installs, each run in an environment of its own, so that nothing of ours is imported here.
+"""Other tools that pip installs, each run in its own environment; so nothing of ours is imported here.
 
     PEERS                                  what is measured, and how it is installed
-    install(peer, Path("peers"))           the Python of its environment, made where it is missing
+    install(peer, Path("peers"))           the Python of its environment, made if it is missing
     python benchmarks/peers.py NAME NOTES LANGUAGE    run the tool once over a JSON list of texts; a line of JSON
 
-None of them learns from notes. Each is used as its own documentation does.
+None of them learns from notes. Each is used as its own documentation says.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _ALL = frozenset({"NAME", "AGE", "DATE", "LOCATION", "CONTACT", "ID"})
 Found = tuple[int, int, str]
 """Start, end and the tool's own label."""
 Finder = Callable[[str], list[Found]]
-"""Runs a tool over a text; the spans that it found."""
+"""Runs a tool over a text; returns the spans that it found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """One way to run one tool.
 
-    :param name: as tables show it.
+    :param name: its name in tables.
     :param package: the distribution on PyPI.
     :param version: the one that is measured.
     :param method: what it does, in a few words.
     :param load: makes the tool ready for a language.
-    :param languages: those that it knows; it reads texts in others as if they were in the last one.
-    :param claims: the categories of identifiers that it says to find.
+    :param languages: those that it knows; it reads texts in other languages as if in the last of these.
+    :param claims: the categories of identifiers that it claims to find.
     :param also: further distributions that pip installs with it.
     """
 
@@ -88,8 +88,8 @@ def _deduce(language: str) -> Finder:
 def _presidio(language: str, tokens: bool = True, pipeline: str = "") -> Finder:
     """Presidio's predefined recognisers.
 
-    :param tokens: whether spaCy cuts the text into tokens, as Presidio needs to look at context words.
-    :param pipeline: of spaCy, which finds names and places; a blank one, if empty.
+    :param tokens: whether spaCy cuts the text into tokens; Presidio needs this to look at context words.
+    :param pipeline: the spaCy pipeline that finds names and places; a blank one, if empty.
     """
     import spacy
     from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
@@ -119,7 +119,7 @@ def _stella(language: str) -> Finder:
 
 
 def _philter(language: str) -> Finder:
-    """The fork that a Python of today can run, with the filters of the published program."""
+    """The fork of Philter that a current Python can run, with the filters of the published program."""
     import nltk
     import philter_lite
 
@@ -153,7 +153,7 @@ PEERS = (
 
 
 def _run(peer: Peer, notes: Path, language: str) -> dict[str, Any]:
-    """One measurement, as `ensemble.experiments.speed` makes it for an engine; `spans` has what was found in each."""
+    """One measurement, as `ensemble.experiments.speed` makes it; `spans` has what was found in each text."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     logging.disable(logging.ERROR)

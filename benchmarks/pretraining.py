@@ -1,13 +1,13 @@
-"""What a beginning on general text with names brings where own notes are few.
+"""What pretraining on general text with names gains when own notes are few.
 
     python -m benchmarks.pretraining                                  the network alone; an hour on a slow core
     python -m benchmarks.pretraining --only court-en --of stack --seeds 1
 
-One network learns from 400 invented notes first, if the language has any, or from these and from news, Wikipedia or
-tweets of `../shared/corpora`, whose labels are persons, places and organisations. Quarters of the patients (templates
-of presidio-synth-v2, kinds of invented hospital notes) are held out and scored; handwritten notes are those of
-`benchmarks.handwritten`. With `--of crf` a CRF learns from the general text as from further notes, with its labels
-brought to those of the corpus. Strict F1 over all quarters and seeds, with intervals by patient.
+One network first learns from 400 invented notes, if the language has any, or from these and from news, Wikipedia or
+tweets in `../shared/corpora`, labelled with persons, places and organisations. Quarters of the patients (templates of
+presidio-synth-v2, kinds of invented hospital notes) are held out and scored; handwritten notes are those of
+`benchmarks.handwritten`. With `--of crf` a CRF learns from the general text as further notes, with its labels mapped to
+those of the corpus. Strict F1 over all quarters and seeds, with intervals by patient.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MEMBERS = {"blstm": ("blstm",), STACK: ("regex", "tbed", "crf", "blstm"), "crf"
 
 
 def notes_of(name: str, folder: Path) -> StackingCorpus:
-    """The notes of a name in `_TEXTS`."""
+    """The notes with a name in `_TEXTS`."""
     kind, _, language = name.partition("-")
     if kind == "hospital":
         made = corpus_of(invented(language, _HOSPITAL_NOTES, seed=0), language)
@@ -60,7 +60,7 @@ def notes_of(name: str, folder: Path) -> StackingCorpus:
 
 
 def added_to(corpus: Corpus, text: Corpus) -> list[Document]:
-    """General text as further notes of a corpus: the persons, places and organisations under labels of the corpus."""
+    """General text as further notes of a corpus: its persons, places and organisations get labels of the corpus."""
     table = {label: label_like(label, text.label_set, corpus.label_set) for label in _WHOSE}
     known = {label: own for label, own in table.items() if own in corpus.label_set}
     return [d.with_spans(s for s in d.spans if s.label in known).relabelled(known) for d in text.documents]

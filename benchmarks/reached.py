@@ -1,13 +1,13 @@
-"""What an engine and a policy change in notes whose identifiers are marked, by any grouping, with intervals.
+"""What an engine and a policy change in notes with marked identifiers, by any grouping, with intervals.
 
     redaction_on(engine, gold, Policy.named("safe-harbor"))    {"identifiers touched": 0.97, ...}
     tally = Tally()
     tally.add(note, must_go, stretches, groups)                once a note
     tally.figures()["by kind", "triage"].touched               Measure(0.77, 0.71, 0.83)
 
-An identifier is touched if any of it is changed and covered if all of it is; a changed stretch is right if it touches
-one; a clean word is one that no identifier touches, and is lost if it is changed. Intervals are bootstraps by note.
-Labels count only where they are the engine's own: what the policy would leave as it is, such as a bare year, is then no
+An identifier is touched if any of it is changed, and covered if all of it is. A changed stretch is right if it touches
+an identifier. A clean word touches no identifier, and is lost if it is changed. Intervals are bootstraps by note.
+Labels count only if they are the engine's own: then what the policy would leave unchanged, such as a bare year, is no
 identifier.
 """
 
@@ -27,14 +27,14 @@ from phistack.features.documents import Corpus, Document, Span
 from phistack.features.ranges import Range, ranges_of, touching
 
 Group = tuple[str, str]
-"""By what, and which: `("by kind", "triage")`."""
+"""The grouping and the group in it: `("by kind", "triage")`."""
 ALL: Group = ("all", "")
 _WORD = re.compile(r"\w+")
 _DRAWS = Resampling(by="document", draws=2_000)
 
 
 def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> dict[str, float]:
-    """Annotate notes, apply a policy, and count; the shares, each where there is something to count."""
+    """Annotate notes, apply a policy, and count; returns the shares that have anything to count."""
     deidentifier = Deidentifier(policy, engine.label_set, engine.language)
     notes = [document.with_spans(deidentifier.must_go(document)) for document in gold.documents]
     stretches = changed_stretches(engine, notes, policy)
@@ -52,13 +52,13 @@ def redaction_on(engine: Engine, gold: Corpus, policy: Policy) -> dict[str, floa
 
 
 def changed_stretches(engine: Engine, documents: Sequence[Document], policy: Policy) -> list[list[Range]]:
-    """The stretches of each note that a policy changes; what it leaves as it was, such as a bare year, is not one."""
+    """The stretches of each note that a policy changes; not those that it leaves as they are, such as a bare year."""
     deidentifier = Deidentifier(policy, engine.label_set, engine.language)
     return [deidentifier.changed(document) for document in engine.annotate(documents)]
 
 
 class Figures(NamedTuple):
-    """Of one group; shares, each with its interval, where there is something to count.
+    """The figures of one group: shares with intervals, where there is anything to count.
 
     :ivar identifiers: how many there are.
     :ivar lost: of the clean words.
@@ -87,7 +87,7 @@ class Tally:
         :param must_go: those that have to be changed.
         :param stretches: what is changed.
         :param groups: of the note.
-        :param own: further groups of single identifiers, for which only these are counted.
+        :param own: further groups of single identifiers, which count only these.
         """
         stretches = list(stretches)
         counts: dict[Group, list[list[int]]] = {}
@@ -110,7 +110,7 @@ class Tally:
     def figures(self) -> dict[Group, Figures]:
         """The figures of all groups, in the order in which they were first seen."""
         groups = list(dict.fromkeys(group for note in self._notes for group in note))
-        # (n_notes, 4 n_groups, 3): hits, misses and nothing, so that what the bootstrap calls precision is a share.
+        # (n_notes, 4 n_groups, 3): hits, misses and nothing, so that the bootstrap's precision is the share.
         counts = np.zeros((len(self._notes), 4 * len(groups), 3), dtype=np.int64)
         for at, note in enumerate(self._notes):
             for group, rows in note.items():

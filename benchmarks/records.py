@@ -1,9 +1,9 @@
-"""Notes inside FHIR resources, HL7 messages and C-CDA documents: records a second, and names of patients that are left.
+"""Notes inside FHIR resources, HL7 messages and C-CDA documents: records per second, and patients' names that are left.
 
     python -m benchmarks.records --documents 100 --model english           a minute
 
 The same invented notes go through `deidentify` as each format; in the row *FHIR, no Patient* no resource names the
-patient. *left* counts the patients' names, as the notes have them, that are still in the notes of the output.
+patient. *left* counts the patients' names in the notes that are still in the notes of the output.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CDA = (
 
 
 def named(notes: list[Document]) -> Iterator[tuple[Document, str, str]]:
-    """Each note with the first and the last name of its patient, by the patient's longest mention."""
+    """Each note with its patient's first and last name, from the longest mention."""
     mentions: dict[str, str] = {}
     for note in notes:
         for span in note.spans:
@@ -48,7 +48,7 @@ def named(notes: list[Document]) -> Iterator[tuple[Document, str, str]]:
 
 
 def written(notes: list[Document], form: str, path: Path, *, is_named: bool) -> None:
-    """The notes in a file, or in a folder, of a format."""
+    """Write the notes to a file or folder of a format."""
     lines = []
     for note, first, last in named(notes):
         if form == "fhir":

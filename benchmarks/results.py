@@ -1,10 +1,10 @@
 """README.md's tables of results and docs/results.md, written from the results files: `make results`.
 
     python -m benchmarks.results            write both
-    python -m benchmarks.results --check    only check whether they are as they would be written
+    python -m benchmarks.results --check    only check whether they are up to date
 
-`benchmarks.meddocan` and `benchmarks.english` write the results files, which are kept in `benchmarks/results`, so that
-anyone can write the tables anew without training. `benchmarks/variants.toml` lists what was tried on the way.
+`benchmarks.meddocan` and `benchmarks.english` write the results files. These are kept in `benchmarks/results`; with
+them anyone can write the tables again without training. `benchmarks/variants.toml` lists what else was tried.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def read_results(folder: Path) -> list[BenchmarkResults]:
-    """The results files, in the order of `BENCHMARKS`; ends the program where one is missing or of another schema."""
+    """The results files, in the order of `BENCHMARKS`; ends the program if one is missing or has another schema."""
     results = []
     for name in BENCHMARKS:
         path = folder / f"{name}.json"
@@ -82,7 +82,7 @@ def read_results(folder: Path) -> list[BenchmarkResults]:
 
 
 def read_ablations(folder: Path) -> dict[str, AblationFile]:
-    """What `phistack ablate` measured, by the title of its table; ends the program where a file is missing."""
+    """What `phistack ablate` measured, by the title of its table; ends the program if a file is missing."""
     found = {}
     for name, title in ABLATIONS.items():
         path = folder / f"{name}.json"
@@ -98,12 +98,12 @@ def read_variants(path: Path) -> list[TriedVariant]:
 
 
 def updated(readme: str, section: str) -> str:
-    """The README with another text between its markers; ends the program where it lacks them."""
+    """The README with a new section between its markers; ends the program if it lacks them."""
     return replaced(readme, BEGIN, END, section, where="results: README.md")
 
 
 def readme_section(results: Sequence[BenchmarkResults], variants: Sequence[TriedVariant]) -> str:
-    """A table of the first corpus and how it was measured, and one of the others together."""
+    """A table of the first corpus, how it was measured, and one table of all others."""
     first, *others = results
     lines = [*_systems(first), "", _prose(_measured(first, variants, _LIST_IN_README), _speed(first)), ""]
     lines += _overview(others)
@@ -125,7 +125,7 @@ def results_page(
 
 
 def _systems(result: BenchmarkResults) -> list[str]:
-    """One row a system: precision, recall, F1 with its interval, and F1 by the further criteria."""
+    """A row for each system: precision, recall, F1 with its interval, and F1 by the further criteria."""
     criteria = [name.removeprefix("meddocan ") for name in next(iter(result.systems.values())).by_criterion]
     rows: list[TableRow] = [
         (
@@ -141,7 +141,7 @@ def _systems(result: BenchmarkResults) -> list[str]:
 
 
 def _overview(results: Sequence[BenchmarkResults]) -> list[str]:
-    """One row a corpus: strict F1 of each system."""
+    """A row for each corpus: strict F1 of each system."""
     systems = list(dict.fromkeys(name for result in results for name in result.systems))
     rows = [
         (
@@ -155,7 +155,7 @@ def _overview(results: Sequence[BenchmarkResults]) -> list[str]:
 
 
 def _types(result: BenchmarkResults) -> list[str]:
-    """One row a type of PHI, the most frequent first."""
+    """A row for each type of PHI, the most frequent first."""
     rows = [
         (
             name,
@@ -179,7 +179,7 @@ def _ablated(ablation: AblationFile) -> str:
 
 
 def _ablation(ablation: AblationFile) -> list[str]:
-    """One row a system: precision, recall, F1 with its interval, the difference to the stack, and its p."""
+    """A row for each system: precision, recall, F1 with its interval, the difference from the stack, and its p."""
     rows = [
         (
             row.name,
@@ -214,7 +214,7 @@ def _speed(result: BenchmarkResults) -> str:
 
 
 def _prose(*sentences: str) -> str:
-    """Sentences as a paragraph in lines of the usual length, with a capital at its beginning."""
+    """Sentences as a paragraph in lines of the usual length, beginning with a capital."""
     text = " ".join(sentences)
     return "\n".join(wrap(text[:1].upper() + text[1:], 120, break_long_words=False, break_on_hyphens=False))
 

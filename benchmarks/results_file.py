@@ -1,4 +1,4 @@
-"""What the results files hold, for those who write them and those who make tables of them.
+"""What the results files hold, for the programs that write them and those that make tables.
 
     results = msgspec.json.decode(path.read_bytes(), type=BenchmarkResults)
     results.systems["stack"].f1, results.training.parts[0].wall
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 SCHEMA = "phistack.benchmark.v1"
-"""Of a results file; changes when a key is renamed or dropped."""
+"""The schema of a results file; changes when a key is renamed or dropped."""
 Ends = tuple[float, float]
 
 
@@ -35,7 +35,7 @@ class TrainingTime(
     kw_only=True,
     rename={"wall": "wall seconds", "limit": "limit minutes", "peak_mb": "peak MB of a process"},
 ):
-    """What a training took; `limit` is what it may take in minutes, where anything is asked."""
+    """The time of a training; `limit` is its limit in minutes, if there is one."""
 
     wall: float
     limit: int | None = None
@@ -57,7 +57,7 @@ class SystemFigures(msgspec.Struct, frozen=True, rename={"by_criterion": "f1 by 
 
 
 class TypeFigures(msgspec.Struct, frozen=True, rename={"recall_interval": "recall interval"}):
-    """The stack's strict scores on one type of PHI, of which gold has so many."""
+    """The stack's strict scores on one type of PHI; `gold` is how many gold has."""
 
     gold: int
     precision: float
@@ -74,7 +74,7 @@ class DocumentNumbers(msgspec.Struct, frozen=True):
 
 
 class StackerFigures(msgspec.Struct, frozen=True, rename={"f1": "out of fold f1"}):
-    """What the choice of the stacker's kernel rested on."""
+    """The figures by which the stacker's kernel was chosen."""
 
     f1: Mapping[str, float]
     threshold: float
@@ -89,7 +89,7 @@ class BenchmarkResults(
     """One measurement of `benchmarks.measuring`.
 
     :param digest: of the settings.
-    :param annotate_seconds: of `phistack annotate` on the unseen notes, by the clock, with load.
+    :param annotate_seconds: of `phistack annotate` on the unseen notes, by the clock, with loading.
     """
 
     schema: str = SCHEMA
@@ -133,7 +133,7 @@ class AblationEntry(msgspec.Struct, frozen=True):
 
 
 class AblationFile(msgspec.Struct, frozen=True, rename={"digest": "settings hash"}):
-    """What tables take of the `results.json` of `phistack ablate`."""
+    """The part of the `results.json` of `phistack ablate` that tables use."""
 
     date: str
     digest: str
@@ -144,7 +144,7 @@ class AblationFile(msgspec.Struct, frozen=True, rename={"digest": "settings hash
 
 
 class TriedVariant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was tried on the way: F1 in percent with it and without it, or their ranges, and how many of the kind."""
+    """A variant that was tried: F1 in percent with and without it, or their ranges, and how many of its kind."""
 
     corpus: str
     part: str

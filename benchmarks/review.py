@@ -1,15 +1,15 @@
-"""Rounds of a review without a person: how many notes and decisions until an engine knows a new style.
+"""Simulated rounds of a review: how many notes and decisions it takes until an engine knows a new style.
 
     python -m benchmarks.review english --seeds 5                   each training: up to a minute of processor time
-    python -m benchmarks.review english --met       which share of the engine's errors is met how soon, by order
+    python -m benchmarks.review english --met       how soon which share of the engine's errors is met, by order
     python -m benchmarks.review --page 30           how long the page takes to open, and to act on a key
 
-Each seed is another hospital, whose notes nothing was trained on (`benchmarks.hospital_notes`): ten kinds, so many
-forms of each (`--forms`). In each round the next notes by the order are judged as the gold standard has them, and an
-engine is trained on all that were judged so far, with the shipped engine as a further submodel; then it orders the
-rest. F1 is strict, on other notes, that are the same in all rounds. A decision is a span that is cut or put where the
-suggestions of the time are wrong, and one for each note that is done. Seconds of work: 4 words a second of reading, and
-4 seconds for each decision.
+Each seed is another hospital with notes that nothing was trained on (`benchmarks.hospital_notes`): ten kinds, with
+`--forms` forms of each. In each round the next notes in the order are judged as in the gold standard. An engine is
+trained on all notes judged so far, with the shipped engine as a further submodel; then it orders the rest. F1 is
+strict, on other notes, which are the same in all rounds. A decision is a span that is removed or added where a
+suggestion is wrong; finishing a note counts as one more. Seconds of work: reading at 4 words a second, and 4 seconds
+for each decision.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SUBMODELS = ("regex", "crf")
 
 
 class Point(NamedTuple):
-    """After a round: notes and decisions so far, seconds of work, and strict F1 in percent."""
+    """The state after a round: notes and decisions so far, seconds of work, and strict F1 in percent."""
 
     notes: int
     decisions: int
@@ -103,7 +103,7 @@ def curve(found: Mapping[str, Sequence[Sequence[Point]]], until: float) -> Table
     """The mean of the reviews in each order, after each round.
 
     :param found: order -> the rounds of each review.
-    :param until: F1 in percent, which a review has reached or not.
+    :param until: the F1 in percent that a review should reach.
     """
     blocks = []
     for order, reviews in found.items():
@@ -120,7 +120,7 @@ def curve(found: Mapping[str, Sequence[Sequence[Point]]], until: float) -> Table
 
 
 def errors_met(pool: Corpus, first: Sequence[Outlook], shares: Sequence[float], seeds: int = 20) -> Table:
-    """What share of the engine's wrong spans a person has met after a share of the words, by order; no training.
+    """What share of the engine's wrong spans a person meets within a share of the words, by order; without training.
 
     :param first: what the engine says of the pool.
     """
@@ -147,7 +147,7 @@ _KEY = """key => {
 
 
 def page_times(kilobytes: int) -> str:
-    """What the page costs to open with a note of that size, and to act on a key and lay the note out again."""
+    """How long the page takes to open with a note of that size, to act on a key, and to lay the note out again."""
     text = "Seen by Dr. Anne Hunt at Elm Hospital on 3 March 2021 for a cough; she went home.\n"
     text *= 1 + 1000 * kilobytes // len(text)
     spans = [Suggestion(m.start(), m.end(), "DOCTOR", 0.9) for m in re.finditer("Anne Hunt", text)]
@@ -158,7 +158,7 @@ def page_times(kilobytes: int) -> str:
             page = chromium.new_page()
             page.set_default_timeout(600_000)
             of_page = page.context.new_cdp_session(page)
-            # Processor time of the page's main thread, which other programs on the machine do not change.
+            # Processor time of the page's main thread, which other programs do not affect.
             of_page.send("Performance.enable", {"timeDomain": "threadTicks"})
 
             def spent() -> float:

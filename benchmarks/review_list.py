@@ -3,7 +3,7 @@
     python -m benchmarks.review_list english                 300 hospital notes that nothing was trained on
     python -m benchmarks.review_list english --corpus ../shared/corpora/asq-phi-dev
 
-Missed are the words of identifiers that safe-harbor would take out and of which nothing was. The list is that of
+Missed are the words of identifiers that safe-harbor would remove but no part of which was removed. The list is that of
 `review.tsv`.
 """
 

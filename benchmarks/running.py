@@ -1,4 +1,4 @@
-"""How a benchmark runs as a command; imports nothing that would change what it measures."""
+"""How a benchmark runs as a command; imports nothing that would change its measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from phistack.features.errors import PhistackError
 
 
 def run_main(main: Callable[[], None]) -> None:
-    """Run a benchmark; what is wrong with its input ends the program as a message with its name."""
+    """Run a benchmark; faulty input ends the program with a message that begins with the benchmark's name."""
     try:
         main()
     except PhistackError as error:

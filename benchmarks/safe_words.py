@@ -1,12 +1,11 @@
-"""Make the lists of words that ship from the tables of the package spacy-lookups-data.
+"""Make the word lists that ship, from the tables of the package spacy-lookups-data.
 
     python -m benchmarks.safe_words FOLDER       spacy_lookups_data/data of an installed package; three minutes
 
-The list of safe words of `--recall everything` has the most frequent words of a language that are usually written in
-small letters or, in German, are in its dictionary. A word that is also a name, of Faker's or of `common_words.toml`, is
-in none; such words of the clinical lexicon are in a list of their own. The list of the column `usual_case` has words as
-they are usually written; words of a dictionary are in small letters, also German nouns. For Dutch, Norwegian and
-Swedish it has these alone.
+The list of safe words for `--recall everything` has the most frequent words of a language that are usually lower-case
+(English, Spanish) or in its dictionary (the others). Words that are also names in Faker or `common_words.toml` are left
+out; such words of the clinical lexicon have their own list. The list for the column `usual_case` has words in their
+usual case; dictionary words are lower-case, German nouns too. Dutch, Norwegian and Swedish have only these.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ _USUAL_OUT = ROOT / "features" / "columns" / "usual_case"
 _LANGUAGES = ("de", "en", "es", "nl", "no", "sv")
 _MOST, _MOST_USUAL = 40_000, 100_000
 _CLOSED = 250
-"""So many words of a language are in it although they are names, as Chinese names are `an`, `do` and `long`."""
+"""The most frequent words, so many, are kept although they are names: `an`, `do` and `long` are Chinese names."""
 _SHORT = 1_500
-"""Words of three letters and less are among the first so many; others may be anybody's initials."""
+"""Words of up to three letters are kept only among the first so many; others may be anybody's initials."""
 _TIMES_SMALL = 0.7
-"""The natural logarithm of how many times as often a word is in small letters as with a capital."""
+"""The natural logarithm of how many times as often a word must be in its usual case as in another."""
 _RANKED = {"nl": "nl", "no": "nb", "sv": "sv"}
-"""Languages without probabilities in the tables -> their names for wordfreq, by whose ranks words are chosen."""
+"""Languages without probabilities in the tables -> their names in wordfreq, which ranks their words."""
 _REPEATS = "phistack.ensemble.stacking.repeats"
 _NAMES = ("first_name", "last_name", "city", "region")
 _DICTIONARIES = {"de": "de_lemma_lookup", "nl": "nl_lemma_lookup", "sv": "sv_lemma_lookup", "no": "nb_lemma_exc"}
@@ -74,7 +73,7 @@ def main() -> None:
 
 
 def _clinical_names(names: Collection[str]) -> Iterator[str]:
-    """Words of the clinical lexicons that are also names, or called after somebody."""
+    """Words of the clinical lexicons that are also names, or are named after somebody."""
     for language in _LANGUAGES:
         eponyms = clinical_words(language)["eponyms"]
         yield from (word for word in lexicon(language) if word in eponyms or _is_name(word, names))
@@ -86,7 +85,7 @@ def _is_name(word: str, names: Collection[str]) -> bool:
 
 
 def _words(folder: Path, language: str) -> Iterable[str]:
-    """The words of a language in small letters, the most frequent first."""
+    """The words of a language in lower case, the most frequent first."""
     known = set(_dictionary(folder, language))
     if language in _RANKED:
         yield from (word for word in iter_wordlist(_RANKED[language]) if word in known)
@@ -100,7 +99,7 @@ def _words(folder: Path, language: str) -> Iterable[str]:
 
 
 def _ranked(probability: Mapping[str, float]) -> list[str]:
-    """All words in small letters, the most frequent first."""
+    """All words in lower case, the most frequent first."""
     most: dict[str, float] = {}
     for word, value in probability.items():
         small = word.lower()
@@ -110,7 +109,7 @@ def _ranked(probability: Mapping[str, float]) -> list[str]:
 
 
 def _usually(folder: Path, language: str) -> Iterator[str]:
-    """Words as they are usually written, the most frequent first; none that is as often written otherwise."""
+    """Words in their usual case, the most frequent first; words without one usual case are left out."""
     lists = Gazetteers.of_language(language).entries
     names = {entry[0] for column in _NAMES for entry in lists[column] if len(entry) == 1}
     if language in _RANKED:
@@ -128,7 +127,7 @@ def _usually(folder: Path, language: str) -> Iterator[str]:
 
 
 def _dictionary(folder: Path, language: str) -> Iterable[str]:
-    """The words of the dictionary of a language; none if case shows what is a word."""
+    """The dictionary words of a language; none if it has no dictionary here, since case then shows what is a word."""
     table = _table(folder, _DICTIONARIES[language]) if language in _DICTIONARIES else {}
     parts = table.values() if language == "no" else [table, table.values()]
     words = (str(word) for word in chain.from_iterable(parts))

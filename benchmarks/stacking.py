@@ -1,19 +1,19 @@
-"""The stack beside other ways to choose from the same candidates, on corpora at hand.
+"""The stack beside other ways to choose from the same candidates, on available corpora.
 
     python -m benchmarks.stacking                                        all corpora, without the network, 5 folds
     python -m benchmarks.stacking --only court-fr,invented --folds 3,5,10
     python -m benchmarks.stacking --network both --jobs 2 --cache folds  both without and with it; hours
-    python -m benchmarks.stacking notes other.jsonl                      corpora of one's own
+    python -m benchmarks.stacking notes other.jsonl                      your own corpora
 
 Strict F1 of the best member, a majority, the plain mean (the best of three thresholds), a logistic regression over
-log-odds, the SVM stack and a perfect chooser, on a quarter of the patients of each *training* part, which is held out;
-`way` is the part of the way from the best member to the perfect chooser that the stack goes, and the p-values are of
-paired randomisation of the stack against the best member and the mean, after Holm's correction over all choosers of a
-row; `error` is the expected calibration error of the stack. The last line has the means over the corpora. `--rounds 4`
+log-odds, the SVM stack and a perfect chooser, on a held-out quarter of the patients of each *training* part. `way` is
+how much of the way from the best member to the perfect chooser the stack goes. The p-values are from paired
+randomisation of the stack against the best member and the mean, with Holm's correction over all choosers of a row;
+`error` is the expected calibration error of the stack. The last line has the means over the corpora. `--rounds 4`
 scores all four quarters in turn.
 
-A second table is of another domain: an engine from invented notes on asq-phi-dev, whose labels are others: how many
-identifiers each chooser touches, and how much of what it marks is one, also at equal reach. Nothing is trained there.
+A second table is about another domain: an engine trained on invented notes reads asq-phi-dev, which has other labels.
+It shows how many identifiers each chooser touches, and how much of what it marks is one, also at equal reach.
 
 `--json benchmarks/results/stacking.json` keeps all figures.
 """
@@ -47,7 +47,7 @@ SCHEMA = "phistack.stacking.v1"
 _MEMBERS = {"without": ("regex", "tbed", "crf"), "with": ("regex", "tbed", "crf", "blstm")}
 _OTHER_DOMAIN = "asq-phi-dev"
 _TRAINED_ON = 120
-"""Invented notes, for the other domain."""
+"""How many invented notes to train on for the other domain."""
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _cases(arguments: argparse.Namespace) -> list[StackingCase]:
-    """One for each corpus, choice of members, and number of folds."""
+    """A case for each corpus, choice of members, and number of folds."""
     choices = list(product(_networks(arguments), _folds(arguments)))
     return [
         measured(
@@ -135,7 +135,7 @@ def _other_domain(arguments: argparse.Namespace) -> list[OtherDomain]:
 
 
 def table_of(cases: Sequence[StackingCase]) -> Table:
-    """A row a case, in percent, and the means over the cases."""
+    """A row for each case, in percent, and the means over the cases."""
     columns = (
         "corpus", "notes", "folds", "members", *CHOOSERS,
         "way", "best less stack", "p", "mean less stack", "p", "error",
@@ -169,7 +169,7 @@ def _f1(case: StackingCase, name: str) -> float:
 
 
 def last_line(cases: Sequence[StackingCase]) -> str:
-    """The means over the cases, and in how many the stack is below the best member or the mean."""
+    """The means over the cases, and in how many of them the stack is below the best member or the mean."""
     means = ", ".join(f"{name} {percent(fmean(_f1(case, name) for case in cases))}" for name in CHOOSERS)
     below = sum(_f1(case, STACK) < max(_f1(case, BEST), _f1(case, MEAN)) for case in cases)
     return f"mean over {len(cases)}: {means}; below the best member or the mean in {below}"

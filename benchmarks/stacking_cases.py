@@ -1,4 +1,4 @@
-"""A stack beside other choosers on notes held out: one row of the table of `benchmarks.stacking`.
+"""A stack beside other choosers on held-out notes: one row of the table of `benchmarks.stacking`.
 
 case = measured(corpus, ("regex", "tbed", "crf"), folds=5)
 case.in_short["stack"].score.f1         beside "best member", "mean", "perfect chooser" and others
@@ -47,10 +47,10 @@ class StackingCase:
 
     :param corpus: its name.
     :param members: the submodels.
-    :param n_training: how many notes are learned from, in each round.
-    :param n_held_out: how many are scored, in all rounds together.
-    :param choosers: all of them, on the notes held out.
-    :param calibration: of the stack there.
+    :param n_training: how many notes are trained on, in each round.
+    :param n_held_out: how many notes are scored, in all rounds together.
+    :param choosers: all of them, on the held-out notes.
+    :param calibration: of the stack on these notes.
     """
 
     corpus: str
@@ -63,13 +63,13 @@ class StackingCase:
 
     @property
     def in_short(self) -> dict[str, ChooserRow]:
-        """The choosers of the table, by the names of its columns; the majority of one member is that member."""
+        """The choosers of the table by column; the majority of one member is that member."""
         rows = {row.name: row for row in self.choosers.rows}
         best = {remark: row for row in self.choosers.rows for remark in (BEST, MEAN) if _is(row, remark)}
         return {name: best.get(name) or rows.get(name, best[BEST]) for name in CHOOSERS}
 
     def to_dict(self) -> dict[str, Any]:
-        """The case as JSON can hold it."""
+        """The case, ready for JSON."""
         return {
             "corpus": self.corpus,
             "submodels": list(self.members),
@@ -82,7 +82,7 @@ class StackingCase:
 
 
 def _is(row: ChooserRow, column: str) -> bool:
-    """Whether the row is the best of the members, or of the means."""
+    """Whether the row belongs in a column: the best member, or the best mean."""
     return row.remark == BEST if column == BEST else bool(row.remark) and row.name.startswith(MEAN)
 
 
@@ -97,11 +97,11 @@ def measured(
     jobs: int = 1,
     cache: Path | None = None,
 ) -> StackingCase:
-    """Train on some of the notes, and score all choosers on those held out.
+    """Train on some of the notes, and score all choosers on the others.
 
     :param members: names of submodels.
     :param clusters: Brown clusters, as in the settings.
-    :param rounds: how many of the parts are scored in turn.
+    :param rounds: how many of the four parts are scored in turn.
     :param cache: a folder in which candidates are kept for the next run.
     """
     settings = settings_for(corpus.notes, members, folds, clusters)
@@ -137,7 +137,7 @@ def settings_for(corpus: Corpus, members: Sequence[str], folds: int, clusters: s
 def decide(
     training: Corpus, unseen: Corpus, settings: EngineSettings, *, jobs: int = 1, cache: Path | None = None
 ) -> tuple[list[list[Decision]], list[list[Decision]]]:
-    """What the stack makes of each candidate for the unseen notes, and what the regression makes of it."""
+    """What the stack decides on each candidate for the unseen notes, and what the regression decides."""
     proposed = propose(training, settings, unseen=unseen.documents, jobs=jobs, cache=cache)
     members = tuple(settings.submodels)
     learned_from = candidates_in_notes(proposed.tables, proposed.out_of_fold)

@@ -1,10 +1,10 @@
-"""The corpora on which stacks are compared with other choosers: which notes are learned from, and which are scored.
+"""The corpora on which stacks are compared with other choosers: which notes to train on, and which to score.
 
     for corpus in known_corpora(Path("../shared/corpora"), ["court-fr", "invented"]):
         corpus.rounds(2)            [(training, held_out), (training, held_out)]: two of four parts scored in turn
 
-Only the training parts of the corpora are used: a quarter of their patients (or templates) is held out and scored. Of
-MEDDOCAN's train part, 50, 200 or all of the other notes are learned from.
+Only the training parts of the corpora are used: a quarter of their patients (or templates) is held out and scored. For
+MEDDOCAN's train part, 50, 200 or all of the other notes are trained on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from phistack.features.errors import SettingsError, no_such
 from phistack.features.formats import read_corpus
 
 PARTS = 4
-"""Into how many the patients are split; one of these is held out."""
+"""How many parts the patients are split into; one is held out."""
 _INVENTED = 160
 
 
@@ -41,7 +41,7 @@ class StackingCorpus:
     most: int = 0
 
     def rounds(self, n_rounds: int, *, seed: int = 0) -> list[tuple[Corpus, Corpus]]:
-        """Notes to learn from and notes to score, by patient, for so many of the parts."""
+        """Notes to train on and notes to score, split by patient, for so many of the parts."""
         parts = at_most_folds(self.notes.documents, n_folds=PARTS, seed=seed)[:n_rounds]
         return [self._split({*part}, seed) for part in parts]
 
@@ -57,9 +57,9 @@ class StackingCorpus:
 class _Home(NamedTuple):
     """Where a corpus is.
 
-    :ivar folder: within that of all corpora.
+    :ivar folder: relative to the folder of all corpora.
     :ivar most: of the notes that are not held out, how many are learned from at most; 0 for all.
-    :ivar group_by: what in the names of the notes says which belong together; empty for patients.
+    :ivar group_by: the pattern that finds a note's group in its name; empty to group by patient.
     """
 
     folder: str
@@ -78,7 +78,7 @@ _HOMES = {
 }
 INVENTED = "invented"
 KNOWN = (*_HOMES, INVENTED)
-"""The names of all corpora; invented notes are made on the spot."""
+"""The names of all corpora; invented notes are made when needed."""
 
 
 def known_corpora(folder: Path, names: Sequence[str]) -> Iterator[StackingCorpus]:

@@ -1,10 +1,10 @@
-"""How fast rules are learned and applied: our learner beside NLTK's, and how the cost grows.
+"""How fast rules are learned and applied: our learner beside NLTK's, and how its cost grows.
 
-    python benchmarks/tbed.py [CORPUS]      a folder of MEDDOCAN with train; default ../shared/corpora/meddocan
+    python benchmarks/tbed.py [CORPUS]      MEDDOCAN's folder with train; default ../shared/corpora/meddocan
     python benchmarks/tbed.py --memory      a million tokens and 300 templates, and the memory that they take
 
-Times are CPU seconds of this process. Both learners start from tokens that are all outside, use the templates fntbl37,
-and have to learn the same rules; if they do not, the command fails. The last line is `ratio R`: NLTK's time over ours.
+Times are CPU seconds of this process. Both learners start with all tokens outside, use the templates fntbl37, and must
+learn the same rules, or the command fails. The last line is `ratio R`: NLTK's time divided by ours.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-# This file has the name of the package that it measures, and its own folder comes first otherwise.
+# This file has the name of the package that it measures; otherwise its own folder would come first.
 sys.path[0] = str(Path(__file__).parents[1])
 
 from benchmarks.running import run_main  # noqa: E402
@@ -83,21 +83,21 @@ def first(notes: Notes, n_notes: int) -> Notes:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds and result of some work."""
+    """CPU seconds of some work, and its result."""
     start = process_time()
     result = work()
     return process_time() - start, result
 
 
 def learn_timed(notes: Notes, templates: Sequence[RuleTemplate], max_rules: int) -> tuple[float, tuple[Rule, ...]]:
-    """CPU seconds and rules, as NLTK would learn them."""
+    """CPU seconds, and the rules that NLTK would learn too."""
     settings = LearnerSettings(tuple(templates), max_rules=max_rules, min_gain=2, edges=False)
     seconds, learned = timed(lambda: learn(notes, settings))
     return seconds, learned.rules
 
 
 def growth(notes: Notes) -> None:
-    """How the cost of learning grows with tokens, templates and rules; the better of two runs each."""
+    """How the cost of learning grows with tokens, templates and rules; the faster of two runs each."""
     fntbl, many = named_templates("fntbl37"), default_templates(notes.tables)[:224]
     n_all = len(notes.tables)
     runs = {
@@ -111,7 +111,7 @@ def growth(notes: Notes) -> None:
 
 
 def tagging(notes: Notes) -> None:
-    """How many tokens a second a thousand rules are applied to."""
+    """How many tokens per second a thousand rules tag."""
     settings = LearnerSettings(default_templates(notes.tables), max_rules=1000, min_gain=1, within="line")
     rules = learn(first(notes, 300), settings).rules
     rules = (rules * (1000 // len(rules) + 1))[:1000]
@@ -121,7 +121,7 @@ def tagging(notes: Notes) -> None:
 
 
 def ratio(notes: Notes, max_rules: int) -> None:
-    """NLTK's time over ours, for the same rules."""
+    """NLTK's time divided by ours, for the same rules."""
     ours, rules = learn_timed(notes, named_templates("fntbl37"), max_rules)
     print(f"ours: {len(rules)} rules in {ours:.2f} s", flush=True)
     theirs, reference = timed(lambda: _nltk_rules(notes, max_rules))
@@ -133,7 +133,7 @@ def ratio(notes: Notes, max_rules: int) -> None:
 
 
 def _nltk_rules(notes: Notes, max_rules: int) -> list[tuple[str, int]]:
-    """NLTK's rules in our writing, and their scores."""
+    """NLTK's rules in our notation, and their scores."""
     from nltk.tag import DefaultTagger, brill
     from nltk.tag.brill_trainer import BrillTaggerTrainer
     from nltk.tbl import Template as NltkTemplate

@@ -1,16 +1,16 @@
-"""Notes per second of trained engines beside tools that pip installs, on one core, in one go.
+"""Notes per second of trained engines beside tools that pip installs, on one core, in one run.
 
     python -m benchmarks.throughput --model meddocan_output/engine --peers ~/.cache/phistack-peers
     python -m benchmarks.throughput --against ../phistack-old --against-model ../phistack-old/meddocan_output/engine
 
 The notes are MEDDOCAN's dev part, in Spanish and 2.9 kB each; tools that know only English or Dutch get the same ones,
-as what is asked is how fast they read, not what they find. Every measurement is a fresh process with one thread on one
-core; the tools take turns, and the median over the repetitions counts. Speed is in notes per second of processor time,
-load excluded. `--peers` names a folder that keeps an environment for each tool, and is filled where one is missing; a
-tool that cannot be installed or run is reported as such. `--against` names an older checkout of phistack, whose code is
-measured beside ours, with the same engine unless it has one of its own. Strict F1 and recall stand beside the speed of
-engines, so that a speed that was paid for with accuracy shows. Prints a table, writes `throughput.json` and, with
-`--docs`, puts the table into docs/speed.md. The last line says how fast the full stack is: `full stack 1.9 x presidio`.
+as only their speed is measured. Every measurement is a fresh process with one thread on one core; the tools take turns,
+and the median over the repetitions counts. Speed is in notes per second of processor time, loading excluded. `--peers`
+names a folder with an environment for each tool; missing ones are made, and a tool that cannot be installed or run is
+reported. `--against` names an older checkout of phistack to measure beside ours, with the same engine unless it has its
+own. Strict F1 and recall stand beside the speed of engines, to show if accuracy paid for it. Prints a table, writes
+`throughput.json` and, with `--docs`, puts the table into docs/speed.md. The last line says how fast the full stack is:
+`full stack 1.9 x presidio`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ ENGINES: Mapping[tuple[str, ...], float] = {
     ("regex", "tbed", "crf"): 300.0,
     ("regex", "tbed", "crf", "blstm"): 150.0,
 }
-"""Submodels -> the notes per second that are aimed at."""
+"""Submodels -> the notes per second to aim at."""
 OURS = "phistack "
-"""What the names of our engines begin with; their submodels follow."""
+"""How the names of our engines begin; their submodels follow."""
 REFERENCE = "presidio"
 """The tool to which others are compared."""
 BEGIN, END = "<!-- throughput: written by python -m benchmarks.throughput --docs -->", "<!-- /throughput -->"
@@ -105,7 +105,7 @@ class Older:
 
     @property
     def name(self) -> str:
-        """As tables show it."""
+        """The name in tables."""
         return self.checkout.resolve().name
 
 
@@ -135,7 +135,7 @@ def run(
 
 
 def _engines(model: Path, documents: Sequence[Document], older: Older | None = None) -> dict[str, Measurement]:
-    """Ours, each followed by what the older checkout makes of the same submodels."""
+    """Our engines, each followed by the older checkout with the same submodels."""
     present = set(read_manifest(model)["kinds"])
     engines: dict[str, Measurement] = {}
     for subset in ENGINES:
@@ -166,7 +166,7 @@ def _older_engine(older: Older, names: Sequence[str], documents: Sequence[Docume
 
 
 def _accuracy(documents: Sequence[Document], spans: Sequence[Iterable[Span]]) -> dict[str, Any]:
-    """How many spans were found, and strict F1 and recall, which are nothing for notes without annotation."""
+    """How many spans were found, and strict F1 and recall, which are absent for notes without annotation."""
     found, gold = [set(of_note) for of_note in spans], [set(document.spans) for document in documents]
     n_found, n_gold = sum(map(len, found)), sum(map(len, gold))
     n_right = sum(len(right & of_note) for right, of_note in zip(gold, found, strict=True))
@@ -175,7 +175,7 @@ def _accuracy(documents: Sequence[Document], spans: Sequence[Iterable[Span]]) ->
 
 
 def _peers(folder: Path, notes: Path, failed: dict[str, str]) -> dict[str, Measurement]:
-    """The tools that are installed or can be; the others are named in `failed`."""
+    """The tools that are or can be installed; `failed` gets the others."""
     found: dict[str, Measurement] = {}
     for peer in PEERS:
         try:
@@ -190,7 +190,7 @@ def _peer(peer: Peer, python: Path, notes: Path) -> dict[str, Any]:
 
 
 def run_peer(peer: Peer, python: Path, notes: Path, language: str) -> dict[str, Any]:
-    """One measurement of a tool in its environment, on a JSON list of texts; errors are those of `subprocess`."""
+    """One measurement of a tool in its environment, on a JSON list of texts; raises the errors of `subprocess`."""
     worker = Path(__file__).with_name("peers.py")
     command = [str(python), str(worker), peer.name, str(notes), language]
     output = subprocess.run(
@@ -202,7 +202,7 @@ def run_peer(peer: Peer, python: Path, notes: Path, language: str) -> dict[str, 
 def _in_turn(
     tools: Mapping[str, Measurement], repetitions: int, failed: dict[str, str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Every tool once, then every tool again, as often as asked; one that fails is left out from then on."""
+    """Run every tool once, then again, as often as asked; a tool that fails is left out from then on."""
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in tools}
     with progress("throughput", total=repetitions * len(tools)) as advance:
         for _ in range(repetitions):
@@ -256,7 +256,7 @@ def _cells(row: Mapping[str, Any]) -> TableRow:
 
 
 def updated(page: str, results: Mapping[str, Any]) -> str:
-    """The page with this table between its markers; ends the program where it lacks them."""
+    """The page with this table between its markers; ends the program if it lacks them."""
     table = table_of(results)
     failed = [f"Not measured: {name}, as {reason}." for name, reason in results["not measured"].items()]
     lines = "\n".join([*table.markdown(), "", table.title, *failed, ""])
@@ -264,7 +264,7 @@ def updated(page: str, results: Mapping[str, Any]) -> str:
 
 
 def ratios(results: Mapping[str, Any]) -> Iterator[str]:
-    """How fast each of our engines is beside the reference and the older checkout, as far as these were measured."""
+    """The speed of each of our engines relative to the reference and the older checkout, if these were measured."""
     speeds = {row["name"]: row["speed"]["median"] for row in results["rows"]}
     for name in filter(lambda name: name.startswith(OURS), speeds):
         submodels = name.removeprefix(OURS)

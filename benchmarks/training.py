@@ -1,4 +1,4 @@
-"""What the parts of a training take: each submodel's folds and final fit, the features, the stacker, loading.
+"""How long the parts of a training take: each submodel's folds and final fit, the features, the stacker, loading.
 
     python -m benchmarks.training                                   of the results file of MEDDOCAN
     python -m benchmarks.training benchmarks/results/meddocan.json  of another one
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _train(path: Path, submodels: Sequence[str], language: str, jobs: int) -> TrainingTime:
-    """Train without a cache; what a results file has under `training`."""
+    """Train without a cache; returns what a results file has under `training`."""
     corpus = read_corpus(path, accept_unknown_labels=True)
     settings = EngineSettings(features=FeatureSettings(language=language or corpus.label_set.language))
     watch = Stopwatch()
@@ -76,7 +76,7 @@ def table_of(training: TrainingTime) -> Table:
 
 
 def _walls(parts: Sequence[PartTime], name: str) -> tuple[list[float], list[float]]:
-    """The seconds by the clock of each fold of a part, and of each fit on all notes."""
+    """The wall-clock seconds of each fold of a part, and of each fit on all notes."""
     walls: tuple[list[float], list[float]] = [], []
     for part in parts:
         if part.part == name:
@@ -85,7 +85,7 @@ def _walls(parts: Sequence[PartTime], name: str) -> tuple[list[float], list[floa
 
 
 def sentences_of(training: TrainingTime) -> Iterator[str]:
-    """The time of the whole training against its limit, and what of it a cache saved."""
+    """The time of the whole training against its limit, and how much a cache saved."""
     minutes, limit, parts = training.wall / 60, training.limit, training.parts
     share = f", {100 * minutes / limit:.0f} % of the {limit} that it may take" if limit else ""
     cpu = f"{sum(part.cpu for part in parts) / 60:.1f} minutes of processor time" if parts else "its parts unmeasured"

@@ -1,4 +1,4 @@
-"""Every adapter as one function: texts and patients in, texts and errors out, by the library that it is for."""
+"""Every adapter as one function, by its library: texts and patients in, texts and errors out."""
 
 import os
 import sys
@@ -108,7 +108,7 @@ def _spark(texts: Sequence[Any], patients: Sequence[Any], **settings: Any) -> An
 
 
 def spark_session() -> Any:
-    """A session of two cores, whose workers import what this process imports."""
+    """A session of two cores; its workers import what this process imports."""
     sql = pytest.importorskip("pyspark.sql")
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)

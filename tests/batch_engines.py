@@ -1,4 +1,4 @@
-"""Engines for the tests of batch runs, quick or faulty, which worker processes can import by this name."""
+"""Quick and faulty engines for the tests of batch runs, in a module that worker processes can import."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _PATTERNS = (
 
 
 def bundle(folder: Path) -> Path:
-    """A folder that passes for a bundle."""
+    """A folder that looks like a bundle."""
     folder.mkdir(parents=True, exist_ok=True)
     manifest = {"protocol": 2, "kinds": {"quick": "regex.v1"}, "trained_on": {}, "figures": {}, "files": {}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -52,7 +52,7 @@ def slow(path: Path, seconds: float = 0.001) -> Engine:
 
 
 def faulty(path: Path) -> Engine:
-    """Does what the note tells it: fails, waits, or makes its process die."""
+    """Does what the note says: fails, waits, or makes its process die."""
 
     def decide(document: Any) -> Any:
         if "FAIL" in document.text:
@@ -67,7 +67,7 @@ def faulty(path: Path) -> Engine:
 
 
 def waiting(path: Path) -> Engine:
-    """Fails where the note says so, and waits as long as there is a file beside."""
+    """Fails if the note says so, and waits as long as a certain file exists."""
 
     def decide(document: Any) -> Any:
         if "FAIL" in document.text:
@@ -85,7 +85,7 @@ def dawdling(path: Path) -> Engine:
 
 
 def unlucky(path: Path) -> Engine:
-    """Its process is killed at the first four notes that hold the word, as if from outside: then no more."""
+    """Its process is killed, as if from outside, at the first four notes with the word, and then no more."""
     deaths = path / "deaths"
     deaths.mkdir(exist_ok=True)
 
@@ -111,7 +111,7 @@ def deadly_machine(path: Path) -> Engine:
 
 
 def failing_second_pass(path: Path) -> Engine:
-    """Finds PHI, and fails on what was redacted."""
+    """Finds PHI, and fails on redacted text."""
 
     def decide(document: Any) -> Any:
         if "[DOCTOR]" in document.text:

@@ -1,4 +1,4 @@
-"""Runs for the tests: their settings, what they wrote, and a run in a process that can be killed."""
+"""Runs for the tests: their settings, their output, and a run in a process that can be killed."""
 
 import json
 import os
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 def run_over(
     source: Path, columns: Columns = REST_KEPT, policy: str = "tag", key: bytes | None = None, **more: Any
 ) -> RunSettings:
-    """A run over an input by a quick engine, whose output is `out` beside it."""
+    """A run over an input by a quick engine; the output is `out` beside the input."""
     usual = {"target": source.with_name("out" + source.suffix), "load": engines.quick}
     bundle = engines.bundle(source.parent / "bundle")
     return RunSettings(
@@ -45,7 +45,7 @@ def run_over(
 
 
 def results(run: RunSettings) -> Any:
-    """All that a run wrote but the times."""
+    """Everything that a run wrote, except times."""
     names = ("audit.jsonl", "quarantine.jsonl", "replaced.jsonl", "review.tsv", "summary.html")
     return [run.target.read_bytes(), *((run.reports / name).read_bytes() for name in names)]
 
@@ -55,7 +55,7 @@ def quarantine(run: RunSettings) -> Any:
 
 
 def started(run: RunSettings, load: str = "slow", jobs: int | str = 1, script: str = SCRIPT) -> Any:
-    """A process that does a run as the fixtures of killed runs have it."""
+    """A process that does a run with the settings of the fixtures of killed runs."""
     path = run.target.with_name("script.py")
     path.write_text(script)
     command = [sys.executable, path, run.source, run.target, str(jobs), load]

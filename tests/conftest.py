@@ -1,4 +1,4 @@
-"""What holds for every test: quiet numeric libraries with one thread each, and always the same random examples."""
+"""Setup for every test: quiet numeric libraries with one thread each, and the same random examples each time."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def pytest_collection_modifyitems(items: Any) -> None:
-    """Files with slow tests come first, so that none of them is begun when the other processes are done."""
+    """Files with slow tests come first, so none of them starts when the other processes have finished."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
@@ -36,8 +36,8 @@ def phistack(
 ) -> Callable[..., Any]:
     """Run the command; gives its status, standard output and standard error.
 
-    A training on few notes is not compared with the engine that ships, which would take longer than the training;
-    it is in tests marked `beside_shipped`.
+    A training on few notes is not compared with the engine that ships, as this would take longer than the training;
+    tests marked `beside_shipped` do compare.
     """
     if request.node.get_closest_marker("beside_shipped") is None:
         monkeypatch.setattr("phistack.ensemble.tasks.training._FEW", 0)

@@ -1,4 +1,4 @@
-"""The golden bundle of the protocol of today, with its decisions beside it.
+"""The golden bundle of the current protocol, with its decisions beside it.
 
     python -m tests.golden_bundle      writes golden/bundle_protocol_N.zip and .json; only for a new protocol or kind
 

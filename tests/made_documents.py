@@ -14,7 +14,7 @@ HIDDEN = ("Orville", "Wexford", "Tamsin", "Lorimer", "Kestrel", "Dunmore", "Fair
 
 
 def with_parts(content: bytes, **changed: bytes) -> bytes:
-    """A Word document with other bytes in parts, by the last part of their names without the ending."""
+    """A Word document with some parts replaced, named by their file name without the ending."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -32,7 +32,7 @@ def letter(*paragraphs: str) -> bytes:
 
 
 def full_letter() -> bytes:
-    """A Word document with a name of `NAMES` in each place that is shown, and one of `HIDDEN` in each that is not."""
+    """A Word document with a name of `NAMES` in each visible place, and one of `HIDDEN` in each hidden place."""
     made, out = docx.Document(), io.BytesIO()
     made.core_properties.author, made.core_properties.comments = "Dr. Orville", "of Patient Wexford"
     style = made.styles.add_style("Letters of Tamsin", 1)
@@ -63,7 +63,7 @@ def full_letter() -> bytes:
 
 
 def pdf(*pages: bytes, trailer: bytes = b"", more: bytes = b"") -> bytes:
-    """A PDF with these contents of pages.
+    """A PDF with these page contents.
 
     :param trailer: entries to add to its end.
     :param more: entries to add to each page.

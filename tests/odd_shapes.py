@@ -1,8 +1,8 @@
-"""Annotated notes of every shape that a corpus may have, by name; all invented.
+"""Annotated notes of every shape that a corpus may have, by name; all are invented.
 
     SHAPES["one token"]()        eight notes, one a patient
 
-Notes of a shape that cannot teach anything by itself (empty ones, notes without PHI) come with some that can.
+Notes that cannot teach anything by themselves (empty ones, notes without PHI) come with some that can.
 """
 
 from collections.abc import Callable, Iterable
@@ -93,7 +93,7 @@ _KEPT, _BACK = str.maketrans("[]", "\ue000\ue001"), str.maketrans("\ue000\ue001"
 def laid_out(layout: str, words: Iterable[str]) -> list[Document]:
     """Eight notes in one layout.
 
-    :param words: what the notes have beside names and dates, note by note.
+    :param words: what the notes have besides names and dates, note by note.
     """
     notes = []
     for i, (name, date, other) in enumerate(zip(NAMES, DATES, words, strict=True)):

@@ -1,4 +1,4 @@
-"""A page in the browser, and what the browser reported and asked for."""
+"""A page in the browser, and what the browser reported and requested."""
 
 from typing import Any
 

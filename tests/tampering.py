@@ -1,4 +1,4 @@
-"""Bundles that somebody changed and hashed anew, so that only what looks at the content can refuse them."""
+"""Bundles that were changed and given new hashes: only a check of the content can refuse them."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def rehash(bundle: Path) -> None:
-    """Write the hashes of all files that are there into the manifest."""
+    """Write the hashes of all present files into the manifest."""
     manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
     files = [p for p in sorted(bundle.rglob("*")) if p.is_file() and p != bundle / "manifest.json"]
     manifest["files"] = {p.relative_to(bundle).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}

@@ -1,4 +1,4 @@
-"""One contract for every adapter: the text of the local run, nothing else changed, and no text in what goes wrong."""
+"""One contract for every adapter: the text of the local run, nothing else changed, and no text in error messages."""
 
 import importlib
 import json
@@ -48,7 +48,7 @@ COLUMNS = Columns(others={"id": "keep", "group": "keep"})
 
 @pytest.fixture
 def local(tmp_path: Path) -> Any:
-    """Settings of adapters, and what the run of the command line with the same makes of the notes."""
+    """Settings of adapters, and the notes as the command line redacts them with the same settings."""
 
     def run(policy: str, key: bytes | None = None) -> Any:
         rows = [{"id": f"n{i}", "group": of, "text": text} for i, (of, text) in enumerate(NOTES)]

@@ -1,6 +1,6 @@
-"""A guardrail of LiteLLM: what a language model sees is masked, what it answers is unmasked, whole or in pieces.
+"""The LiteLLM guardrail: what a language model reads is masked, its answers are unmasked, whole or in pieces.
 
-Where LiteLLM is not installed, a class takes the place of its base class: the hooks are called as its manual has them.
+Without LiteLLM, a stand-in replaces its base class; the hooks are called as its manual describes.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Two annotations of the same notes: agreement against scikit-learn's kappa, and every check on a case of its own;
-and labels of a corpus that contradict each other."""
+"""Two annotations of the same notes: agreement against scikit-learn's kappa, and every check on its own case; and
+labels of a corpus that contradict each other."""
 
 import csv
 import json

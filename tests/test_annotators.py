@@ -1,4 +1,4 @@
-"""Part-of-speech and named-entity columns: NLTK's tagger where its data is, a CoreNLP server played by the test."""
+"""Part-of-speech and named-entity columns: NLTK's tagger if its data is installed, and a simulated CoreNLP server."""
 
 import json
 import threading
@@ -110,7 +110,7 @@ def test_absent_data_of_the_chunker_is_one_sentence_with_the_command() -> None:
 
 
 def test_each_token_of_an_entity_has_its_type(english_tagger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NLTK's own trees, by a chunker that takes each run of proper nouns for a person."""
+    """NLTK's own trees, from a chunker that takes each run of proper nouns for a person."""
     monkeypatch.setattr("nltk.chunk.ne_chunker", lambda: english_tagger.RegexpParser("PERSON: {<NNP>+}"))
     sentences = np.array([0, 0, 4, 6], dtype=np.int32)
     assert annotator_of("ner", "nltk").tags(WORDS, sentences) == ["O", "O", "PERSON", "O", "PERSON", "O"]

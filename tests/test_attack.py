@@ -1,4 +1,4 @@
-"""The attack on a run's own output: what it finds of what was missed, what it tells, what it refuses."""
+"""The attack on a run's own output: which misses it finds, what it reports, what it refuses."""
 
 import json
 import random

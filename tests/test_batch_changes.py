@@ -58,7 +58,7 @@ def append(source: Path) -> None:
 
 
 def change_the_end(source: Any) -> None:
-    """Other text of the same length in the last note, which is not done yet."""
+    """Put other text of the same length into the last note, which is not done yet."""
     content = source.read_text()
     source.write_text(content[:-10].replace("Ann299", "Eve299") + content[-10:])
 
@@ -74,7 +74,7 @@ def test_an_input_that_is_changed_where_it_was_not_done_yet_is_refused(
         deidentify(run)
     assert not run.target.exists()
     if change is os.utime:
-        # Brought back with its time, the run goes on.
+        # If the file is restored with its time, the run continues.
         os.utime(run.source, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert deidentify(run).start.notes == 300 - 2 * 64
     else:

@@ -47,7 +47,7 @@ NAMED = {"id": "keep", "name": "PATIENT", "born": "DATE", "ward": "keep"}
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:
-    """Rows in the form that the name of the file asks for."""
+    """Write rows in the format that the file name says."""
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif path.suffix == ".csv":
@@ -78,7 +78,7 @@ def read(path: Path) -> list[dict[str, float | str | None]]:
 def done_over(
     path: Path, rows: list[dict[str, object]], columns: Columns, *more: Any
 ) -> tuple[list[dict[str, Any]], Any]:
-    """The rows and the summary of a run over rows in the form that the path asks for."""
+    """The rows and the summary of a run over rows in the format that the path says."""
     run = run_over(write(path, rows), columns, *more)
     summary = deidentify(run)
     assert audit_run(run.target).problems == ()
@@ -199,7 +199,7 @@ def test_a_name_of_two_letters_in_a_column_is_replaced_except_in_small_letters(
 
 @EACH_FORMAT
 def test_a_column_is_a_roster_of_the_patient(tmp_path: Path, name: str) -> None:
-    """However a note writes it, in any text of the patient's rows; a word of the language needs a sign."""
+    """In any spelling, in any text of the patient's rows; ordinary words need a sign that they are a name."""
     texts = [
         "A. Castellanos (b. March 12, 1950), called Castelanos at work. Tel 0049 170 555 0193.",
         "Seen with CASTELLANOS A on 12-Mar-50; age 45, aged 45. She has hope.",
@@ -218,7 +218,7 @@ def test_a_column_is_a_roster_of_the_patient(tmp_path: Path, name: str) -> None:
 
 
 def test_for_a_patient_of_many_rows_the_work_grows_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What differs from row to row is found in each row in any format, by one index."""
+    """Values that differ from row to row are found in each row in any format, by one index."""
     made = []
     index = RecordSearch.index
 
@@ -388,7 +388,7 @@ def test_only_what_is_kept_comes_out(
     broken: set[int],
     policy: str,
 ) -> None:
-    """Each value has a mark, which shows wherever it comes out; some rows cannot be read."""
+    """Each value has a mark that shows if it comes out anywhere; some rows cannot be read."""
     folder = tmp_path_factory.mktemp("table")
     names = [f"column {i}" for i in range(len(treatments))]
     table = [

@@ -1,4 +1,4 @@
-"""The options of `deidentify` out of a file."""
+"""The options of `deidentify` from a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.fixture_types import Phistack
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phistack: Phistack) -> Callable[..., Any]:
-    """Run the command with a file of options; gives what a run would be asked, or what is reported."""
+    """Run the command with a file of options; returns what the run would be asked to do, or what is reported."""
     runs = []
 
     def keep(settings: Any) -> Any:

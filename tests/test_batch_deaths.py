@@ -1,4 +1,4 @@
-"""Processes that die under a run: no note but one that kills is held back, and what is held back is tried again."""
+"""Processes that die during a run: only a note that kills is held back, and notes held back are tried again."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def write(path: Any, special: Any) -> None:
-    """The notes; those of given numbers hold a word more."""
+    """Write the notes; those with the given numbers have an additional word."""
     with path.open("w") as file:
         for i in range(N_NOTES):
             text = f"Patient Ann{i % 5} Hill saw Dr. Ames{i % 7} on 03/12/{1990 + i % 30}. {special.get(i, 'Well')}."
@@ -37,7 +37,7 @@ def write(path: Any, special: Any) -> None:
 
 
 def undisturbed(run: RunSettings) -> Any:
-    """What a run writes that meets no death."""
+    """What an undisturbed run writes."""
     other = replace(run, target=run.target.with_name("undisturbed.jsonl"), load=engines.quick, jobs=1)
     deidentify(other)
     return results(other)
@@ -74,7 +74,7 @@ def kill_a_worker(parent: Any, chance: Any) -> Any:
 
 
 def is_a_worker(pid: str) -> bool:
-    """Not the tracker of semaphores, whose death in the instant between its start and its first word ends the run."""
+    """Not the tracker of semaphores: its death between its start and its first word ends the run."""
     command = Path(f"/proc/{pid}/cmdline").read_bytes()
     return b"loky" in command and b"resource_tracker" not in command
 

@@ -1,4 +1,4 @@
-"""Every form of input: read row by row, written again, and nothing changed but the text."""
+"""Every input format: read row by row, written again, and only the text changed."""
 
 import csv
 import gzip
@@ -136,7 +136,7 @@ def test_csv_is_read_as_the_csv_module_reads_it(
     tmp_path_factory: pytest.TempPathFactory, records: list[tuple[str, str]], delimiter: str, quote_all: bool
 ) -> None:
     written = io.StringIO()
-    # The module leaves a carriage return without quotes where the line end is a newline.
+    # The module leaves a carriage return unquoted if the line end is a newline.
     quoting, line_end = (csv.QUOTE_ALL, "\n") if quote_all else (csv.QUOTE_MINIMAL, "\r\n")
     writer = csv.writer(written, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
     writer.writerows([("note", "body", "z"), *((i, *record) for i, record in enumerate(records))])
@@ -297,7 +297,7 @@ def test_parquet_keeps_its_compression(tmp_path: Path, compression: str) -> None
 
 
 def test_a_column_of_patients_that_was_named_must_be_there(tmp_path: Path) -> None:
-    """A slip in its name would make every note a patient of its own, and surrogates would not fit together."""
+    """A typing error in its name would give every note its own patient, and surrogates would not fit together."""
     named = FormatSettings(Columns("note", ("body",), "subject", rest="keep"))
     (tmp_path / "in.csv").write_text("note,body,group\n1,a,p\n")
     with pytest.raises(CorpusError, match=r"has no column subject; .* --patient-column"):

@@ -1,4 +1,4 @@
-"""OMOP's NOTE without options: as CSV, as Parquet, and in databases, whole or not at all and never in place."""
+"""OMOP's NOTE without options: as CSV, as Parquet, and in databases, complete or not at all, and never in place."""
 
 import csv
 import os
@@ -35,7 +35,7 @@ NOTE = {
 
 
 def row(i: int) -> dict[str, Any]:
-    """A row of 150, of 50 persons, not in their order; one fails, one has no text, and most no title."""
+    """A row of 150, of 50 persons in mixed order; one fails, one has no text, and most have no title."""
     text = (
         "FAIL for Zebulon Quist"
         if i == 40
@@ -59,7 +59,7 @@ ROWS = [row(i) for i in range(150)]
 
 
 def came_out(found: list[dict[str, Any]]) -> None:
-    """Whether rows are what is to come out of these, by columns."""
+    """Whether rows are the expected output for these, by columns."""
     by_id = {int(one["note_id"]): one for one in found}
     assert sorted(by_id) == [i for i in range(150) if i != 40] and len(found) == 149
     assert {*found[0]} == {*NOTE} - {"note_source_value"}
@@ -135,7 +135,7 @@ def test_what_an_option_says_of_a_column_goes_before_the_layout(tmp_path: Path) 
 
 @pytest.fixture(scope="session")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of the tests' own, on a socket in a folder."""
+    """A server for these tests, on a socket in a folder."""
     found = [*Path("/usr/lib/postgresql").glob("*/bin/initdb")]
     if not found or find_spec("psycopg") is None:
         pytest.skip("PostgreSQL's server or psycopg is not installed")
@@ -219,7 +219,7 @@ def test_a_database_that_goes_away_in_mid_run_is_one_sentence_and_nothing_is_dou
         ) as raised:
             deidentify(replace(run, load=load))
         assert gone and "note_text" not in str(raised.value) and raised.value.__cause__ is None
-    # Then it goes away while the output is written, and the process ends between the two last renames.
+    # Then it disappears while the output is written, and the process ends between the last two renames.
     decode, calls = msgspec.msgpack.decode, iter(range(3))
     monkeypatch.setattr("msgspec.msgpack.decode", lambda chunk: decode(chunk) if next(calls) else 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -92,7 +92,7 @@ CALLS = (
 
 @contextmanager
 def interrupted_at(which: Any, chance: Any) -> Iterator[Any]:
-    """Stop a run at one of its calls that change the disk, before or after it; the value counts them."""
+    """Stop a run before or after one of its calls that change the disk; the value counts these calls."""
     count = [0]
 
     def failing(real: Any) -> Any:
@@ -114,7 +114,7 @@ def interrupted_at(which: Any, chance: Any) -> Iterator[Any]:
 
 
 def lose_power(work: Any, chance: Any) -> None:
-    """What was written last and not yet on the disk is gone, or empty, or cut."""
+    """Whatever was written last and is not yet on the disk is gone, empty, or cut off."""
     for path in list((work / "chunks").rglob("*.*")) if work.exists() else ():
         if chance.random() < 0.3:
             loss = chance.choice((0, 40, None))

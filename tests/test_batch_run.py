@@ -1,4 +1,4 @@
-"""Runs from outside: what comes out, what goes to quarantine, what is refused, what the reports tell."""
+"""Runs from outside: what comes out, what goes to quarantine, what is refused, what the reports say."""
 
 import hashlib
 import hmac
@@ -85,7 +85,7 @@ def test_numbers_go_on_through_the_notes_of_a_patient(run: RunSettings) -> None:
 
 
 def test_surrogates_do_not_depend_on_the_order_of_notes(run: RunSettings) -> None:
-    """A name has one surrogate, or its initial where the surrogate is a name of the notes that stand together."""
+    """A name has one surrogate, or its initial if the surrogate is itself a name in notes that are read together."""
     names = ("Ann", "Mary", "John", "Michael", "Smith", "Johnson", "Thomas", "Garcia", "Jonhson", "Ruby")
     bodies = [f"Patient {names[i % 4]} {names[i % 7]} saw Dr. {names[i % 10]} ok" for i in range(180)]
     records = [{"id": str(i), "group": f"p{i % 9}", "text": body} for i, body in enumerate(bodies)]
@@ -150,7 +150,7 @@ def test_time_is_limited_in_threads_too(tmp_path: Path) -> None:
 
 
 def test_a_note_that_the_encoding_cannot_express_goes_to_quarantine(run: RunSettings, tmp_path: Path) -> None:
-    """Swedish surrogates have no place in ASCII; what the output cannot hold is not replaced by question marks."""
+    """ASCII cannot express Swedish surrogates; question marks must not replace what the output cannot hold."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "1.txt").write_text("Dr. Ames")
@@ -219,7 +219,7 @@ def test_a_second_start_finds_the_run_finished_and_another_run_is_refused(run: R
     first = deidentify(run)
     before = run.target.stat()
     assert deidentify(run) == first
-    # Reading it, as the second start does, changes the time of access alone.
+    # Reading it, as the second start does, changes only the time of access.
     assert (run.target.stat().st_ino, run.target.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert not run.work.exists()
     with pytest.raises(SettingsError, match="already there"):
@@ -245,7 +245,7 @@ def interrupted(run: RunSettings, monkeypatch: pytest.MonkeyPatch, place: str = 
         patch.setattr(f"phistack.ensemble.batch.runner.{place}", stop)
         with pytest.raises(KeyboardInterrupt):
             deidentify(run)
-    # Where nothing is done, nothing is left either.
+    # If nothing was done, nothing is left.
     assert run.work.exists() == (place != "_process") and not run.target.exists()
 
 
@@ -503,7 +503,7 @@ def test_five_thousand_empty_notes(run: RunSettings, tmp_path: Path) -> None:
 
 
 def test_notes_of_the_same_id_are_each_looked_at(run: RunSettings) -> None:
-    """With the first note taken for the second, the second would show a year of birth of over ninety years ago."""
+    """If the first note were taken for the second, the second would show a year of birth over ninety years ago."""
     bodies = ("Seen on 03/12/1920.", "Seen on 03/12/2019, born on 05/05/1925.")
     lines(run.source, *({"id": "1", "group": "p", "text": body} for body in bodies))
     deidentify(replace(run, policy=Policy.named("safe-harbor")))

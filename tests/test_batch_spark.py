@@ -1,4 +1,4 @@
-"""A run on Spark, classic and by Spark Connect: what the local run writes, and no text in what Spark logs."""
+"""A run on Spark, classic and by Spark Connect: the output of the local run, and no text in Spark's logs."""
 
 import sys
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""README.md and docs/results.md are as the results files give them, and the benchmarks write such files."""
+"""README.md and docs/results.md agree with the results files, and the benchmarks write such files."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every command of `benchmarks` runs to its end in a short form, and prints what it is for."""
+"""A short form of every command in `benchmarks` runs to its end and prints its results."""
 
 import gzip
 import json
@@ -69,7 +69,7 @@ OWN_TESTS = {"language", "safe_words", "tbed"}
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """An engine, and corpora in the folders in which the commands look for them."""
+    """An engine, and corpora in the folders where the commands look for them."""
     folder = tmp_path_factory.mktemp("benchmarks")
     corpus = synthesize(12, seed=1)
     engine = train(corpus, EngineSettings(folds=2).only(("regex", "tbed"))).engine

@@ -1,4 +1,4 @@
-"""Training in NumPy, against TensorFlow and finite differences: the loss, its gradient, and the optimisers of Keras."""
+"""Training in NumPy, against TensorFlow and finite differences: the loss, its gradient, and Keras's optimisers."""
 
 import subprocess
 import sys
@@ -128,7 +128,7 @@ def test_gradients_are_those_of_finite_differences_under_dropout(variant: str, s
         return found, gradients
 
     _, gradients = loss()
-    # Those of characters jump where another window becomes the strongest.
+    # Gradients of characters jump where another window becomes the strongest.
     for name in gradients.dense.keys() - {name for name in weights if name.startswith(("kernel", "character"))}:
         place: Any = tuple(random.integers(0, length) for length in weights[name].shape)
         kept, step = weights[name][place], np.float32(1e-2)

@@ -1,4 +1,4 @@
-"""How the network is trained: early stopping, softmax, decay, the rows that a pass leaves out, the second task."""
+"""How the network is trained: early stopping, softmax, decay, rows that a pass leaves out, the second task."""
 
 from typing import Any
 

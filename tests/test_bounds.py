@@ -1,4 +1,4 @@
-"""Bounds of a risk: their values where a formula gives them, and that they hold as often as they say."""
+"""Bounds of a risk: their values if a formula gives them, and that they hold as often as they claim."""
 
 import math
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def test_a_leak_more_raises_the_binomial_bound_and_a_unit_more_without_one_lower
 
 
 def drawn(rng: np.random.Generator, units: int) -> tuple[np.ndarray, float]:
-    """Shares of a mixture as leaks have it, most of them none, and their true mean."""
+    """Shares from a mixture like that of leaks, most of them zero, and their true mean."""
     leaks = rng.random(units) < 0.06
     return np.where(leaks, rng.beta(1, 3, units), 0.0), 0.06 * 0.25
 

@@ -1,4 +1,4 @@
-"""Our bounds beside those of MAPIE, which was written by others from the same papers."""
+"""Our bounds beside those of MAPIE, which others wrote from the same papers."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ SHARES = {
 
 
 def upper(shares: list[float], bound: str) -> float:
-    """MAPIE's bound; the betting one on a grid, of the units in the order in which ours reads them."""
+    """MAPIE's bound; the betting bound is on a grid, with the units in the order in which ours reads them."""
     ordered = np.random.default_rng(_ORDER).permutation(np.asarray(shares))
     risks = np.repeat(ordered[:, None], len(GRID), axis=1)
     return float(methods.get_r_hat_plus(risks, GRID, "rcps", bound, 0.05, 0.25)[1][0])

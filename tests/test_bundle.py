@@ -41,7 +41,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def copy(trained: Any, tmp_path: Path) -> Any:
-    """A copy of the bundle that a test may spoil."""
+    """A copy of the bundle that a test may damage."""
     return shutil.copytree(trained[0], tmp_path / "engine")
 
 
@@ -195,7 +195,7 @@ def test_a_bundle_of_the_first_protocol_loads_and_decides_as_it_did() -> None:
 
 
 def test_the_golden_bundle_of_today_loads_and_decides_as_it_did() -> None:
-    """Once it does not, bundles that are in use do not either: raise the protocol or version the kind."""
+    """If it does not, neither do bundles in use: raise the protocol or version the kind."""
     golden, path = json.loads(GOLDEN.with_suffix(".json").read_text()), GOLDEN.with_suffix(".zip")
     manifest = read_manifest(path)
     assert manifest["protocol"] == PROTOCOL

@@ -1,6 +1,6 @@
-"""Bundles made to do harm: each is refused in one sentence, soon, and nothing outside of it is read or written.
+"""Harmful bundles: each is quickly refused in one sentence, and nothing outside it is read or written.
 
-All are hashed anew (`tests.tampering`), as whoever changes a file can change its hash.
+All have new hashes (`tests.tampering`), as whoever changes a file can change its hash.
 """
 
 import hashlib
@@ -49,14 +49,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def bundle(whole: Any, tmp_path: Path) -> Any:
-    """A copy of the bundle that a test may spoil, beside a file that no bundle may read."""
+    """A copy of the bundle that a test may damage, beside a file that no bundle may read."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "stacker.json").write_text(SECRET, encoding="utf-8")
     return shutil.copytree(whole, tmp_path / "engine")
 
 
 def refused(path: Path) -> str:
-    """The sentence with which a bundle is refused, by whatever reads it."""
+    """The sentence with which any reader refuses a bundle."""
     began = time.process_time()
     with pytest.raises(BundleError) as caught:
         load_bundle(path)
@@ -357,7 +357,7 @@ def test_a_zip_that_grows_beyond_measure_is_refused_by_its_directory(
 
 @pytest.mark.parametrize("listed", [{}, {"stacker/more.npz": hashlib.sha256(bytes(10)).hexdigest()}])
 def test_a_member_is_never_read_beyond_what_the_directory_says(bundle: Any, tmp_path: Path, listed: Any) -> None:
-    """A file that is larger than it says; the hash that fits is that of what it says."""
+    """A file larger than the directory says; its hash is that of the stated part."""
     change_json(bundle / "manifest.json", lambda m: m["files"].update(listed))
     path = bomb(zipped(bundle, tmp_path / "engine.zip"), "stacker/more.npz", 300)
     data = bytearray(path.read_bytes())
@@ -383,7 +383,7 @@ def test_a_zip_with_a_damaged_byte_is_refused(whole: Any, tmp_path: Path) -> Non
         member = archive.getinfo("features/features.json")
     data, begin = path.read_bytes(), member.header_offset + 30 + len(member.filename)
     assert member.compress_type == zipfile.ZIP_LZMA
-    # The first nine bytes are a version that nothing reads and a size of memory, of which other values serve as well.
+    # The first nine bytes are a version that nothing reads and a memory size that may have other values too.
     for place in range(begin + 9, begin + member.compress_size, member.compress_size // 40):
         path.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
         refused(path)

@@ -1,4 +1,4 @@
-"""Whether what is said to be right so often is right so often: figures, picture, bundle and page."""
+"""Whether stated probabilities come true: figures, picture, bundle and page."""
 
 import json
 import random
@@ -30,7 +30,7 @@ LABELS = LabelSet.named("i2b2-2014")
 
 
 def notes(first: int = 0, n: int = 24) -> Corpus:
-    """Notes in which whoever stands after `Dr.` is a doctor."""
+    """Notes in which the name after `Dr.` is always a doctor's."""
     plans = (f".\nPlan: rest. Call Mr. {NAMES[-1 - i % 5]}." for i in range(first, first + n))
     return Corpus(tuple(seen(i, NAMES[i % len(NAMES)], plan) for i, plan in enumerate(plans, first)), LABELS)
 

@@ -53,13 +53,13 @@ def notes(n: int, first: int = 0) -> Corpus:
 
 @pytest.fixture(scope="module")
 def fits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What trainings fitted, for others of the same notes."""
+    """What trainings fitted, for later trainings on the same notes."""
     return tmp_path_factory.mktemp("fits")
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, fits: Path) -> Any:
-    """An engine in which TBED is taken for costly, and its bundle."""
+    """An engine in which TBED counts as costly, and its bundle."""
     path = tmp_path_factory.mktemp("cascade") / "engine"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TbedSubmodel, "costly", True)
@@ -73,7 +73,7 @@ def answers(engine: Engine, documents: Any) -> list[list[tuple[Span, float, bool
 
 
 class Watched(TbedSubmodel):
-    """Notes which lines it is asked for."""
+    """Records which lines it is asked for."""
 
     asked: list[list[LineMask]]
 
@@ -230,7 +230,7 @@ def test_the_model_card_says_what_it_spares_and_costs(trained: Any) -> None:
 
 
 def test_the_scores_of_the_stack_are_of_what_it_annotates(trained: Any) -> None:
-    """With thresholds that leave nothing in doubt, they are those of the engine without the costly submodel."""
+    """If the thresholds leave nothing in doubt, they are those of the engine without the costly submodel."""
     engine = watched(trained[0], Cascade(("tbed",), 0.5, 1.0))[0]
     gold = notes(12, first=24)
     whole, smaller = (score_on(e, gold) for e in (engine, engine.only(("regex", "crf"))))

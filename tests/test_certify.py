@@ -1,4 +1,4 @@
-"""Certificates: what is left of a patient's identifiers, counted by hand, and what the command says and refuses."""
+"""Certificates: a patient's identifiers that are left, counted by hand, and what the command says and refuses."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def certificate(notes: Path) -> tuple[Path, str]:
-    """The file that the command wrote, and what it said."""
+    """The file that the command wrote, and what it printed."""
     out = notes.with_name("certificate.json")
     options = ("--model", "english", "--policy", "safe-harbor", "--max-leak", "0.3", "--out", out, "--into")
     done = subprocess.run(
@@ -121,7 +121,7 @@ def test_a_run_repeats_its_certificate_on_the_terminal_in_the_summary_and_in_the
     status, _, said = phistack("deidentify", tmp_path / "in", tmp_path / "out", *options)
     sentence = re.search(r"certificate: (with 95 % confidence at most \d.*)", said)
     assert status == 0 and sentence is not None and "at most 30.00 % of a patient's identifiers" in sentence[1]
-    # Of a recall that was chosen, the other figures need not hold.
+    # If a recall was chosen, the other figures need not hold.
     assert "one left whole" not in sentence[1]
     for name in ("summary.json", "audit.jsonl"):
         assert sentence[1] in (tmp_path / "out.run" / name).read_text()

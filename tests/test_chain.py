@@ -1,4 +1,4 @@
-"""Linear-chain inference against the enumeration of every tag sequence."""
+"""Linear-chain inference against enumerating every tag sequence."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Case:
         return {path: weight / total for path, weight in weights.items()}
 
     def span_probabilities(self) -> dict[tuple[int, int, str], float]:
-        """Every span that some tag sequence says, and how probable it is."""
+        """Every span in any tag sequence, and its probability."""
         found: dict[tuple[int, int, str], float] = defaultdict(float)
         for path, probability in self.probabilities().items():
             for span in decode([self.chain.tags[tag] for tag in path], scheme=self.scheme):

@@ -1,4 +1,4 @@
-"""The stack beside other choosers, in the report of each training, in the model card and in ablations."""
+"""The stack beside other choosers, in the training report, the model card and ablations."""
 
 import json
 import random

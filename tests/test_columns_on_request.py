@@ -1,4 +1,4 @@
-"""Columns that are read only where the settings name them."""
+"""Columns that are read only if the settings name them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The CRF submodel: what it learns, against CRFsuite's own tagger, and what it does with damaged files."""
+"""The CRF submodel: what it learns, against CRFsuite's own tagger, and how it treats damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tokens the CRF learns from, and that it is as good as with all of them."""
+"""Which tokens the CRF learns from, and that it is as good as with all tokens."""
 
 from __future__ import annotations
 

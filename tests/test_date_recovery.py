@@ -1,4 +1,4 @@
-"""What tells by how many days dates were shifted, and that a shift moves dates alone."""
+"""What reveals by how many days dates were shifted, and that a shift changes only dates."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -16,7 +16,7 @@ LABELS = LabelSet.named("i2b2-2014")
 
 
 def left(text: str, *dates: str, language: str = "en", taken: str = "") -> list[int]:
-    """The shifts that are possible by the text, in which the dates were shifted."""
+    """The shifts that a text with shifted dates still allows."""
     places = [(text.index(day), text.index(day) + len(day)) for day in dates]
     more = [(text.index(taken), text.index(taken) + len(taken))] if taken else []
     return possible_shifts(clues(text, places, [*places, *more], language, day_first=language != "en"))

@@ -1,4 +1,4 @@
-"""The demonstration, with the quickest of its submodels."""
+"""The demonstration, with only its quickest submodel."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The drift check: notes of the same kind rarely differ, other notes do, and a certified run says so everywhere."""
+"""The drift check: notes of the same kind rarely differ, other notes do, and a certified run reports it everywhere."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A trained engine within another one: `train --with`, what it learns and from what, and what a bundle holds of it."""
+"""A trained engine within another one: `train --with`, what it learns from what, and what a bundle keeps of it."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ RENAMED = {"DOCTOR": "STAFF", "PATIENT": "PERSON_NAME", "HOSPITAL": "PLACE_OF_CA
 
 
 def relabelled(corpus: Corpus, names: dict[str, str], *, without: Sequence[str] = ()) -> Corpus:
-    """The corpus with other names of labels, in a set of its own that has all of them."""
+    """The corpus with renamed labels, in its own label set that has all of them."""
     labels = LabelSet("ours", {names.get(label, label): "PHI" for label in corpus.label_set.labels})
     notes = tuple(
         d.with_spans(replace(s, label=names.get(s.label, s.label)) for s in d.spans if s.label not in without)
@@ -79,7 +79,7 @@ def test_its_labels_are_those_that_its_spans_meet_and_else_those_of_the_same_kin
     first = {label: next(iter(found)) for label, found in model.labels_.items() if found}
     assert {label: first[label] for label in RENAMED} == RENAMED
     assert first["DATE"] == "DATE"
-    # Own notes have neither, so that nothing but the kind of PHI says what they are.
+    # Own notes have neither, so only the kind of PHI says what they are.
     assert not any(s.label in ("PHONE", "EMAIL") for d in corpus.documents for s in d.spans)
     assert first["PHONE"] == "PHONE" and first["EMAIL"] == "EMAIL"
     assert {c.span.label for note in model.propose(tables) for c in note} <= {*corpus.label_set.labels}
@@ -209,7 +209,7 @@ def test_without_an_engine_few_notes_are_told_to_train_with_one(tmp_path: Path, 
 
 
 def test_an_engine_that_changed_is_read_again(theirs: Path, tmp_path: Path) -> None:
-    """The cache of folds knows the content of a bundle and not only its name."""
+    """The fold cache depends on a bundle's content, not only on its name."""
     bundle = tmp_path / "lent.zip"
     shutil.copy(theirs, bundle)
     first = propose(OURS, with_engine(bundle), cache=tmp_path / "cache")

@@ -37,14 +37,14 @@ _LENGTH = 30
 
 @st.composite
 def decisions(draw: Any) -> list[Decision]:
-    """Of an engine on a note: some accepted, which do not overlap, and some rejected."""
+    """Decisions of an engine on a note: some accepted, which do not overlap, and some rejected."""
     edges = sorted(draw(st.sets(st.integers(0, _LENGTH), max_size=8)))
     spans = [Span(a, b, draw(st.sampled_from(LABELS.labels))) for a, b in zip(edges[::2], edges[1::2], strict=False)]
     return [Decision(span, draw(st.floats(0, 1)), draw(st.booleans()), ()) for span in spans]
 
 
 class Fixed:
-    """An engine that decides the same on every note."""
+    """An engine that makes the same decisions on every note."""
 
     label_set = LABELS
 
@@ -88,7 +88,7 @@ def test_what_an_engine_beside_considers_is_in_doubt() -> None:
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small engine with labels of its own, which finds what the one that ships does not know."""
+    """A small engine with its own labels, which finds what the shipped one does not know."""
     labels = LabelSet("ours", {"DOCTOR": "X", "WARD_CODE": "X"})
     notes = tuple(
         Document(f"{i}", f"Seen on ward Q{i}77 by Dr. Ames.\n", (Span(13, 17, "WARD_CODE"), Span(25, 29, "DOCTOR")))
@@ -119,7 +119,7 @@ def test_the_commands_take_several(ours: Path, tmp_path: Path, phistack: Phistac
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text(text)
     both = ("--model", ours, "--model", "english")
-    # WARD_CODE is of no kind, so that what only English has is under it: it goes, whatever it is called.
+    # WARD_CODE is of no kind, so it stands for what only English has: it is removed, whatever its label.
     status, _, said = phistack("deidentify", tmp_path / "notes", tmp_path / "clean", *both, "--jobs", 2)
     assert status == 0, said
     clean = (tmp_path / "clean" / "1.txt").read_text()

@@ -1,4 +1,4 @@
-"""Errors: one tree in one module, and a sentence and a status of each at the command line."""
+"""Errors: one tree in one module, each with a sentence and a status on the command line."""
 
 import ast
 import builtins

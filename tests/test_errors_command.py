@@ -1,4 +1,4 @@
-"""`phistack errors` on a small engine: what it counts, what it shows and what it never shows, and what it refuses."""
+"""`phistack errors` on a small engine: what it counts, shows, never shows and refuses."""
 
 import json
 import re
@@ -30,7 +30,7 @@ SECRETS = ("Quillfeather", "Zzyzx")
 
 
 def gold_notes() -> Corpus:
-    """Notes like those, with PHI that no one can find, other labels and extents, and with what is no PHI."""
+    """Notes like those of training, with PHI that nobody can find, other labels and extents, and false PHI."""
     texts = []
     for i, name in enumerate((*NAMES, *SECRETS)):
         label, day = "DOCTOR" if i % 3 else "PATIENT", f"0{i % 9 + 1}/12/2019"
@@ -108,7 +108,7 @@ def _chose(decision: Any, source: str) -> bool:
 
 
 def choosers_among_ten(first: int, second: int, stack: int, perfect: int) -> Choosers:
-    """Choosers on one note of ten PHI, of which two members, the stack and the perfect chooser find so many."""
+    """Choosers on one note of ten PHI; two members, the stack and the perfect chooser each find so many."""
     gold = [Span(2 * i, 2 * i + 1, "DATE") for i in range(10)]
     pool = [
         PooledCandidate(

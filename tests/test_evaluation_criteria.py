@@ -132,7 +132,7 @@ class FuzzyTag:
 
 
 def oracle_binary_script(spans: list[Span]) -> set[tuple[int | str, ...]]:
-    """What the i2b2 script has in its set once it reduced the key of every class of elements but `PHI` itself."""
+    """The set of the i2b2 script after it reduced the key of every element class except `PHI` itself."""
     keys = set()
     for span in spans:
         element = LABELS.categories[span.label]

@@ -78,7 +78,7 @@ def f1_of(counts: np.ndarray, *, draws: int, seed: int) -> list[Measure]:
 
 
 def bootstrap_of(rows: np.ndarray, *, draws: int, seed: int) -> Bootstrap:
-    """Of notes of as many patients."""
+    """The bootstrap over notes, each of its own patient."""
     return Bootstrap(rows, Units.of([str(n) for n in range(len(rows))], Resampling(draws=draws, seed=seed)))
 
 

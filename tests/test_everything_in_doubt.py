@@ -1,4 +1,4 @@
-"""`--recall everything`: what is not known to be safe is replaced, and what that costs is told."""
+"""`--recall everything`: whatever is not known to be safe is replaced, and the cost is reported."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is not installed is said in one sentence, with the extra that brings it, before anything is begun."""
+"""One sentence says what is not installed, and the extra to install, before any work begins."""
 
 from collections.abc import Callable
 from pathlib import Path

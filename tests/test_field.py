@@ -1,4 +1,4 @@
-"""Other tools beside ours: what is counted, and what is told apart."""
+"""Other tools beside ours: what is counted, and what is distinguished."""
 
 from pathlib import Path
 

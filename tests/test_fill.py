@@ -48,7 +48,7 @@ def test_all_that_is_known_is_filled_and_the_rest_listed() -> None:
         (text, text) for text in ("[**Holidays of 1999**]", "[** **]")
     ]
     assert re.sub(r"\[\*\*.*?\*\*\]", "", note.text).startswith("Admission Date: ") and note.text.count("[**") == 2
-    # Between the spans stands what stood between the placeholders.
+    # The text between the spans is that between the placeholders.
     cut = [0, *(x for s in note.spans for x in (s.start, s.end)), len(note.text)]
     between = [note.text[a:b] for a, b in zip(cut[::2], cut[1::2], strict=True)]
     assert "".join(between).replace("the ", "") == re.sub(r"\[\*\*(?!Holidays| ).*?\*\*\]|Lena", "", MIMIC), (
@@ -107,7 +107,7 @@ def test_every_label_of_every_language_can_be_filled(language: str) -> None:
 
 
 def in_place_of(text: str, label: str, times: int = 40) -> list[str]:
-    """What stands for a placeholder in so many copies of a note."""
+    """What replaces a placeholder in so many copies of a note."""
     return mentions(fill(corpus(text), Style.of("tags"), copies=times), label)
 
 

@@ -1,4 +1,4 @@
-"""The page of the first day: its commands work in the order in which they stand there."""
+"""The first-day page: its commands work in the order in which they appear."""
 
 from pathlib import Path
 

@@ -32,7 +32,7 @@ def test_candidates_come_back_and_no_word_of_a_rule_is_kept(tmp_path: Path) -> N
 def test_a_process_in_another_folder_keeps_them_in_the_same_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that does fits may have begun before the folder was changed."""
+    """A fitting process may have started before the folder was changed."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     cache = FoldCache(Path("folds"))

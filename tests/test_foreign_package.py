@@ -1,4 +1,4 @@
-"""Another package adds a kind of submodel and a column: that of CONTRIBUTING.md is built, installed and stacked."""
+"""A package adds a kind of submodel and a column: the example of CONTRIBUTING.md is built, installed and stacked."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reported(home: Path) -> dict[str, list[str]]:
-    """What a program that trains, saves, loads and annotates with the package tells."""
+    """The output of a program that trains, saves, loads and annotates with the package."""
     reported: dict[str, list[str]] = json.loads(
         done("-c", TRAIN, at=home, installed=home / "installed").splitlines()[-1]
     )
@@ -136,7 +136,7 @@ main()
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str, str], None]]:
-    """Let packages be installed of which there is no more than a module and the entries that they declare."""
+    """Install packages that consist only of a module and the entry points that they declare."""
 
     def forget() -> None:
         for registry in (KINDS, COLUMNS, INSTALLED, POLICIES, PRESETS):

@@ -1,4 +1,4 @@
-"""Word, PDF and RTF documents are read as what they show, and come out as text."""
+"""Word, PDF and RTF documents are read as they appear, and come out as text."""
 
 import io
 import re
@@ -69,7 +69,7 @@ def bomb() -> bytes:
 
 
 def lying_bomb() -> bytes:
-    """A document whose stated size of a part is wrong."""
+    """A document that states a wrong size for a part."""
     return bomb().replace((65 * 2**20).to_bytes(4, "little"), (10).to_bytes(4, "little"))
 
 

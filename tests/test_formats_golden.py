@@ -1,4 +1,4 @@
-"""The files that each format reads and writes, byte for byte, the sample corpus, and MEDDOCAN where it is at hand."""
+"""The files that each format reads and writes, byte for byte; the sample corpus; and MEDDOCAN if available."""
 
 from pathlib import Path
 

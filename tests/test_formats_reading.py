@@ -1,4 +1,4 @@
-"""Recognition by looking, and the files that others write."""
+"""Recognising formats by content, and files that other programs write."""
 
 import json
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Whatever is written is read back, code point for code point, or refused with nothing written."""
+"""Whatever is written is read back, code point for code point, or it is refused and nothing is written."""
 
 import tempfile
 from pathlib import Path
@@ -15,7 +15,7 @@ from phistack.features.labels import LabelSet
 
 LABELS = LabelSet.named("i2b2-2014")
 ALL = tuple(FORMATS)
-# MEDDOCAN and N-GRID share the XML of i2b2, and doccano the lines of jsonl, so that the property tests leave them out.
+# The property tests leave out MEDDOCAN and N-GRID, which share i2b2's XML, and doccano, which shares jsonl's lines.
 DISTINCT = ("i2b2", "brat", "inception", "conll", "jsonl", "labelstudio", "csv", "parquet", "text")
 NASTY = ["\ufeff", "\r\n", "\r", "\n", "\t", " ", "\x0c", "\x85", "\u2028", "\xa0", "é", "e\u0301", "\U0001f600", "]]>"]
 NASTY += ["# text = ", *"& <b> \" ' \\ # -DOCSTART- O B-DATE T1 \ud800 \udc00 \x00 7".split(" ")]

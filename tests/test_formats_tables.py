@@ -1,4 +1,4 @@
-"""Tables of others as corpora: their columns, delimiters, kinds of values and packing."""
+"""Other people's tables as corpora: their columns, delimiters, kinds of values and packing."""
 
 import gzip
 import json

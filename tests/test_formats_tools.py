@@ -1,4 +1,4 @@
-"""What doccano, Label Studio and INCEpTION export is read, and they get suggestions with their scores."""
+"""Exports of doccano, Label Studio and INCEpTION are read, and these tools get suggestions with scores."""
 
 import json
 from pathlib import Path

@@ -94,7 +94,7 @@ def test_a_batch_is_marked_like_each_note_by_a_loop(notes: list[list[str]]) -> N
 
 
 def slowly(words: list[str], entries: frozenset[tuple[str, ...]]) -> list[str]:
-    """The slow twin: at each token that is free the longest entry."""
+    """The slow twin: the longest entry at each free token."""
     plain = tuple(word.lower().replace("é", "e") for word in words)
     marks: list[str] = []
     while (i := len(marks)) < len(plain):

@@ -78,7 +78,7 @@ def test_neither_a_group_nor_a_patient_is_split(rows: list[tuple[int, int]], n_f
 
 
 def _parts_that_share_nothing(rows: list[tuple[int, int]]) -> int:
-    """By brute force: notes are joined until nothing more can be."""
+    """By brute force: notes are joined until no more can be."""
     parts = [{("patient", patient)} | ({("template", template)} if template else set()) for template, patient in rows]
     while True:
         pair = next(((a, b) for a in parts for b in parts if a is not b and a & b), None)

@@ -1,4 +1,4 @@
-"""Ten times the text takes about ten times as long, and what no one writes is not marked from end to end."""
+"""Ten times the text takes about ten times as long, and unrealistic text is not marked from end to end."""
 
 from pathlib import Path
 

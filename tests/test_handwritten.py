@@ -1,4 +1,4 @@
-"""Notes that were written by hand for measuring."""
+"""Notes written by hand for measuring."""
 
 from pathlib import Path
 

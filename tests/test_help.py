@@ -1,4 +1,4 @@
-"""What every command owes its user: help that is whole on a narrow terminal and right, names, examples, completion."""
+"""What every command owes its user: correct help, complete on a narrow terminal; names, examples, completion."""
 
 import ast
 import os
@@ -96,7 +96,7 @@ def test_the_reasons_of_a_decision_are_whole_at_80_columns() -> None:
 
 
 def test_no_column_of_a_table_is_clipped() -> None:
-    """Without one of the two, rich ends what is too wide by an ellipsis."""
+    """Without one of the two, rich cuts what is too wide with an ellipsis."""
     for source in (ROOT / "ensemble").rglob("*.py"):
         for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_column":
@@ -112,7 +112,7 @@ def test_the_list_of_commands_is_whole(helped: Callable[..., Any]) -> None:
 def test_two_examples_that_the_parser_takes_end_the_help(
     helped: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    # A file of options is read as the line is.
+    # A file of options is read like the command line.
     (tmp_path / "release.toml").write_text('model = "engine"')
     monkeypatch.chdir(tmp_path)
     _, _, shown = helped(name).rpartition("Examples:\n")
@@ -185,7 +185,7 @@ def test_a_slip_in_a_command_or_option_is_reported_the_nearest(phistack: Phistac
 
 @pytest.fixture
 def in_bash(tmp_path: Path) -> Callable[..., Any]:
-    """Run lines in a bash of which nothing is set up, with `phistack` on its path and a home of its own."""
+    """Run lines in a bare bash, with `phistack` on its path and its own home."""
     program = tmp_path / "bin" / "phistack"
     program.parent.mkdir()
     program.write_text(

@@ -1,4 +1,4 @@
-"""The invented hospital notes that nothing is trained on, and what is counted on them."""
+"""The invented hospital notes that nothing is trained on, and the counts on them."""
 
 import random
 import re

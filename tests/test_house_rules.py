@@ -1,4 +1,4 @@
-"""What setup.cfg and the manual say of the source tree; ruff and import-linter keep the other house rules."""
+"""What setup.cfg and the manual say about the source tree; ruff and import-linter enforce the other house rules."""
 
 import ast
 import re

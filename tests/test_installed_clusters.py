@@ -1,4 +1,4 @@
-"""`clusters = "installed"`: the Brown clusters of a package, which a tiny one of the same form stands for here."""
+"""`clusters = "installed"`: the Brown clusters of a package; here a tiny one of the same form replaces it."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""What a roster says of the patient of a note: found however it is written, in runs and single commands alike."""
+"""A roster's entries on a note's patient are found in any spelling, in runs and in single commands."""
 
 import json
 import random
@@ -372,7 +372,7 @@ def test_json_lines_that_are_none_are_refused(tmp_path: Path, line: str, reason:
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunSettings:
-    """A run over three notes of two patients by a detector that finds little, with a roster of one of them."""
+    """A run over three notes of two patients by a weak detector, with a roster of one patient."""
     texts = {
         "110-01": "Ann Garcia fell; MRN 1234567.",
         "110-02": "garica is well. We hope so.",

@@ -1,4 +1,4 @@
-"""A name of a roster is found however a note writes it, and a roster of other patients stops the run."""
+"""A roster's names are found in any spelling, and a roster of other patients stops the run."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ SEARCH = RecordSearch(LabelSet.named("i2b2-2014"), "en")
 
 
 def found(text: str, **record: str) -> list[str]:
-    """What is accepted of a record in a text."""
+    """What is accepted in a text because of a record."""
     index = SEARCH.index({role: (value,) for role, value in record.items()})
     return [text[d.span.start : d.span.end] for d in SEARCH.added(Document("1", text), [], index) if d.accepted]
 

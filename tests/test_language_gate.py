@@ -1,4 +1,4 @@
-"""Notes that an engine cannot read are held back with the reason, and others are not."""
+"""Notes that an engine cannot read are held back with the reason; others are not."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Character language models: the contextual string embeddings that they give, how they are learned and kept."""
+"""Character language models: their contextual string embeddings, how they are learned and saved."""
 
 import json
 from collections.abc import Callable
@@ -189,7 +189,7 @@ def test_both_trainers_take_the_options_of_the_preset(tables: list[FeatureTable]
 
 
 def test_training_ends_where_the_rate_has_fallen_below_the_least(tables: list[FeatureTable]) -> None:
-    """At a rate under the least one it ends after an epoch, and the same as one of one epoch."""
+    """With a rate below the least, it ends after one epoch, just as a training of one epoch."""
     options: dict[str, Any] = {"optimiser": "sgd", "learning_rate": 0.01, "average": 0.0, "kernels": ()}
     ended, one = (
         BlstmSubmodel(**{**QUICK, "epochs": epochs}, **options, schedule=schedule, least_rate=0.02).fit(tables)

@@ -1,4 +1,4 @@
-"""The columns computed as arrays over a batch of notes are those that a loop over each note's tokens gives."""
+"""Columns computed as arrays over a batch of notes equal those from a loop over each note's tokens."""
 
 from __future__ import annotations
 

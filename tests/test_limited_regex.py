@@ -1,4 +1,4 @@
-"""Expressions of users: no text makes them run for ever, and usual mistakes are found before a note is read."""
+"""Users' regular expressions: no text makes them run for ever, and usual mistakes are found before reading."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""joblib's copy of loky, which is no public part of joblib: what `ensemble/tools/processes.py` relies on and gives.
+"""joblib's copy of loky, which is not public: what `ensemble/tools/processes.py` relies on and offers.
 
-If this fails after joblib was updated, mend that file, or give pyproject.toml a joblib below this version.
+If this fails after an update of joblib, fix that file, or require a joblib below this version.
 """
 
 import ast

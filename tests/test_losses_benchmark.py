@@ -1,4 +1,4 @@
-"""`benchmarks.losses` asks what members know beyond the stack, and finds it where it is and nothing where it is not."""
+"""`benchmarks.losses` finds what members know beyond the stack, and nothing if they know no more."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_questions_are_on_extents_labels_and_lone_candidates() -> None:
 @pytest.mark.parametrize("learner", ["regression", "boosting"])
 def test_what_members_know_beyond_the_stack_is_saved(learner: str) -> None:
     def asked(strength: float) -> list[Question]:
-        """Half of the answers are told by a feature, by so much; the stack knows nothing of them."""
+        """A feature reveals half of the answers, by so much; the stack knows none of them."""
         random = np.random.default_rng(0)
         answers = random.random(600) < 0.5
         features = strength * np.where(answers, 1.0, -1.0)[:, None] + random.normal(size=(600, 1))

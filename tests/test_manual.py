@@ -1,4 +1,4 @@
-"""The manual: its pages are found, its links lead somewhere, its commands have their options, and Sphinx builds it.
+"""The manual: its pages are found, its links and its commands' options exist, and Sphinx builds it.
 
 The manual and the notebooks need the extra `manual`, which `make docs` installs.
 """

@@ -1,4 +1,4 @@
-"""Markup and encoded bytes in notes: what the engine reads, its places, and that no possible PHI is hidden."""
+"""Markup and encoded bytes in notes: what the engine reads, at which places, and that no possible PHI is hidden."""
 
 import quopri
 from html import escape

@@ -101,7 +101,7 @@ def test_columns_of_the_place_stay_and_those_of_the_word_come_with_it() -> None:
 
 
 def test_the_table_of_columns_for_speed_decides_nothing_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another table gives the same notes, and what stays is declared for each column that tells of the place."""
+    """Another table gives the same notes, and each column that depends on the place declares what stays."""
 
     def features() -> Any:
         mentions, _ = _mentions([_note(number, (name, name)) for number, name in enumerate(NAMES)])

@@ -1,4 +1,4 @@
-"""Rules merged after the SVM: their labels are not learned, and what they find is added beside what is accepted."""
+"""Rules merged after the SVM: their labels are not learned, and what they find is added to what is accepted."""
 
 from dataclasses import replace
 from pathlib import Path

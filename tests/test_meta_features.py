@@ -1,4 +1,4 @@
-"""The stacker's features against their definitions, one candidate after the other."""
+"""The stacker's features against their definitions, one candidate at a time."""
 
 import math
 from typing import Any
@@ -45,7 +45,7 @@ def _pool(text: str, votes: list[tuple[tuple[int, int, str, str], float, bool]])
 def _defined(
     table: FeatureTable, pool: list[PooledCandidate], candidate: PooledCandidate
 ) -> dict[str, bool | float | float64]:
-    """All columns of one candidate, read off the definitions."""
+    """All columns of one candidate, straight from the definitions."""
 
     def mention(other: Any) -> Any:
         return table.document.text[other.span.start : other.span.end].lower()

@@ -1,4 +1,4 @@
-"""What others put into a folder of notes: pipes, devices, links, hidden files, two notes in one file."""
+"""What others may put into a folder of notes: pipes, devices, links, hidden files, two notes in one file."""
 
 import errno
 import json
@@ -29,7 +29,7 @@ from tests.batch_runs import run_over
 
 @pytest.fixture(autouse=True)
 def in_time() -> Iterator[None]:
-    """A reader that waits for ever ends the whole run of the tests."""
+    """A reader that waits for ever would stall the whole test run, so a time limit ends it."""
     signal.alarm(120)
     yield
     signal.alarm(0)

@@ -1,4 +1,4 @@
-"""A note takes one road: what `annotate` marks is what `deidentify` acts on, and `explain` shows each step."""
+"""One path for every note: `deidentify` acts on what `annotate` marks, and `explain` shows each step."""
 
 import json
 from dataclasses import replace
@@ -33,7 +33,7 @@ FOREIGN = "Pacjent Anzelm Brzozowski skarży się na ból w klatce piersiowej od
 
 @cache
 def engine() -> Engine:
-    """Without the network, which takes long."""
+    """An engine without the network, which takes long."""
     return load_bundle(MODEL, only=("regex", "tbed", "crf"))
 
 
@@ -47,7 +47,7 @@ def invented() -> tuple[str, ...]:
 
 
 def found_by_workers(texts: list[str], options: EngineOptions) -> list[list[tuple[int, int, str]]]:
-    """The spans on which a batch run acts, without what a policy searches for further."""
+    """The spans on which a batch run acts, without further ones that a policy searches for."""
     policy = replace(Policy.named("tag"), options=PolicyOptions(seek_again=False))
     run = RunSettings(Path("in.jsonl"), Path("out.jsonl"), MODEL, policy, options=options, load=without_network)
     job = Job(run, (MODEL, manifest_digest(MODEL)), code_digest(), b"0" * 32)

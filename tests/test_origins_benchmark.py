@@ -1,4 +1,4 @@
-"""The benchmark of origins: the same sentences for each, names that training notes lack, and the gap between them."""
+"""The benchmark of origins: the same sentences for each origin, names not in training notes, and the gap."""
 
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Safe Harbor on age, 45 CFR 164.514(b)(2)(i)(C): no age over 89 and no date that shows one, marked or not."""
+"""Safe Harbor on age, 45 CFR 164.514(b)(2)(i)(C): no age over 89 and no date that reveals one, marked or not."""
 
 from dataclasses import replace
 from datetime import date
@@ -14,7 +14,7 @@ THIS_YEAR = date.today().year
 
 
 def safe(text: str, *others: str, year: int = 0, heading: str = "", language: str = "en") -> str:
-    """The note as Safe Harbor lets it out, beside other notes of the patient; all with `[mention|LABEL]`."""
+    """The note as Safe Harbor releases it, beside other notes of the patient; all with `[mention|LABEL]`."""
     document, *rest = (annotated(note, str(number)) for number, note in enumerate((text, *others)))
     policy, memory = Policy.named("safe-harbor"), PatientMemory()
     policy = replace(policy, options=replace(policy.options, present_year=year))

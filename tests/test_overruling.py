@@ -1,4 +1,4 @@
-"""Lists and patterns of a user, from outside: what they mark, what they unmark, what they leave, what they refuse."""
+"""A user's lists and patterns, from outside: what they mark, unmark, leave and refuse."""
 
 import json
 from dataclasses import replace
@@ -58,7 +58,7 @@ def never(text: str) -> Overruling:
 
 @st.composite
 def notes(draw: Any) -> Any:
-    """A text of words, spans on some of them, and a phrase out of its words."""
+    """A text of words, spans on some of them, and a phrase made of its words."""
     words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
     text = " ".join(words)
     starts = [sum(len(word) + 1 for word in words[:i]) for i in range(len(words))]
@@ -165,7 +165,7 @@ def test_lists_that_contradict_each_other_are_refused(phrases: Any) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """A batch run in which the engine finds whoever stands after `Dr.` or `Patient`."""
+    """A batch run in which the engine finds names after `Dr.` or `Patient`."""
     texts = [
         "Patient Ann Hill saw Dr. Ames at ward 7b.",
         "Hill took Aspirin of Dr. Aspirin.",

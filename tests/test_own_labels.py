@@ -1,4 +1,4 @@
-"""Corpora with labels of their own are taken as they are: read, trained on, annotated with, de-identified."""
+"""Corpora with their own labels work as they are: read, trained on, annotated with, de-identified."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ def spans_of(text: Any, *marked: Any) -> Any:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Any:
-    """A file with a note for each tuple of (text, label) that is given."""
+    """A file with a note for each given (text, label)."""
 
     def write(*notes: Any, text: Any = TEXT) -> Any:
         path = tmp_path / "notes.jsonl"
@@ -106,7 +106,7 @@ def test_a_label_that_could_be_text_is_not_shown(corpus: Any) -> None:
 def test_labels_of_open_corpora_are_shown_and_a_hash_is_explained(
     corpus: Any, phistack: Phistack, tmp_path: Path
 ) -> None:
-    """Those of court-es, presidio-synth-v2 and asq-phi-dev that are seen once or twice."""
+    """The labels of court-es, presidio-synth-v2 and asq-phi-dev that occur once or twice."""
     labels = ("ETHNIC_CATEGORY", "US_DRIVER_LICENSE", "CREDIT_CARD", "HEALTH_PLAN_BENEFICIARY_NUMBER", "US_SSN")
     assert [shown_label(label) for label in labels] == [*labels]
     folder = corpus((("Ana Lara", "Birkenhof"), ("3 de mayo", "WHEN")))

@@ -1,4 +1,4 @@
-"""The HTML page: self-contained, escaped, and true to the notes that it shows."""
+"""The HTML page: self-contained, escaped, and true to its notes."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Every page that phistack makes, opened in a browser: what a person sees of it, and what the browser complains of."""
+"""Every page that phistack makes, opened in a browser: what a person sees, and what the browser complains about."""
 
 import csv
 import json
@@ -62,7 +62,7 @@ def test_a_person_can_read_the_page_whole(chromium: Any, pages: Mapping[str, Pat
     for width, scheme in VIEWS:
         opened = Opened(chromium, pages[name], width, scheme)
         assert opened.reported == [] and opened.requested == [pages[name].as_uri()]
-        # How far the page is wider than the window, and what lies outside of it or is cut off by its cell.
+        # How much wider the page is than the window, and what lies outside it or is cut off by its cell.
         assert opened.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         cut = """() => [...document.querySelectorAll('th, td, dd, h1, h2, .sheet')].filter(part => {
             const box = part.getBoundingClientRect(), hidden = part.closest('thead') && innerWidth < 600;
@@ -194,7 +194,7 @@ def test_the_summary_of_a_run_is_printed_on_two_pages_at_most(
 
 
 def _said(opened: Opened) -> list[str]:
-    """The sentences of the page of a run, but for the verdict and the steps."""
+    """The sentences on the page of a run, except the verdict and the steps."""
     return [str(text) for text in opened.page.locator(".said ul li").all_inner_texts()]
 
 
@@ -205,7 +205,7 @@ def test_the_wrong_decisions_are_shown_as_they_are_counted(chromium: Any, pages:
     assert listed == len(found["each"]) > 0
     choosers = [row[0].split(" (")[0] for row in opened.cells("table >> nth=0")[1:]]
     assert {*SYSTEMS, "stack", "perfect chooser"} <= {*choosers}
-    # On a telephone each figure has the name of its column beside it.
+    # On a phone each figure has the name of its column beside it.
     narrow = Opened(chromium, pages["errors"], NARROW).page.locator("table").first.locator("tbody tr").first
     label = "cell => getComputedStyle(cell, '::before').content"
     labels = [cell.evaluate(label).replace('"', "").strip() for cell in narrow.locator("td").all()]

@@ -45,7 +45,7 @@ def test_each_character_is_read_in_one_way(written: str, read: str) -> None:
 
 
 def test_each_character_of_latin_1_is_known_for_plain_or_not_alone_and_among_others() -> None:
-    """The oracle: the regular expressions by which a text is read."""
+    """The oracle: the regular expressions that read a text."""
     for character in map(chr, range(0x180)):
         read = plain_view(Document("n", f"a{character}b")).document.text
         expected = re.sub(f"[{IGNORABLE}]", "", character)
@@ -54,7 +54,7 @@ def test_each_character_of_latin_1_is_known_for_plain_or_not_alone_and_among_oth
         elif character in "\v\x1c\x1d\x1e\x1f\x85":
             expected = ""
         assert read == f"a{expected}b", hex(ord(character))
-        # Beyond Latin-1 another road finds out whether a text is plain.
+        # Beyond Latin-1 other code finds out whether a text is plain.
         assert plain_view(Document("n", f"a{character}b\u0416")).document.text == f"a{expected}b\u0416"
 
 

@@ -1,4 +1,4 @@
-"""Invisible characters do not keep an identifier from being replaced as the plain one, struck or found again."""
+"""An identifier with invisible characters is replaced, struck and found again like the plain one."""
 
 from phistack.ensemble.batch.rows import Part
 from phistack.ensemble.batch.workers.column_identifiers import with_column_identifiers

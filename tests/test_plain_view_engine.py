@@ -1,6 +1,6 @@
-"""The engine decides on a note as on the plain one, whatever invisible characters and ways of writing are in it.
+"""The engine decides on a note as on the plain one, whatever invisible characters or spellings it has.
 
-The notes are synthetic German ones, which have accents.
+The notes are synthetic and German, which have accents.
 """
 
 import unicodedata
@@ -36,7 +36,7 @@ def training() -> Any:
 
 
 def disguised(document: Any, seed: Any) -> Any:
-    """The note with characters that nobody sees, and others written in another way; the spans follow."""
+    """The note with invisible characters added and others written differently; the spans follow."""
     random = Random(seed)
     offsets, pieces = [0], []
     for character in document.text:
@@ -70,7 +70,7 @@ def all_disguised(corpus: Any) -> Any:
 
 
 def of_view(document: Any, decisions: Any) -> Any:
-    """Decisions on a note as span of the plain view, probability, accepted."""
+    """Decisions on a note as (span of the plain view, probability, accepted)."""
     return [(*as_read(document.with_spans([d.span])).spans, d.probability, d.accepted) for d in decisions]
 
 
@@ -119,7 +119,7 @@ def test_experiments_answer_in_the_note_as_it_was_written(unseen: Any) -> None:
 def test_scores_of_the_demonstration_are_those_of_the_note_as_it_was_written(training: Any) -> None:
     gold = replace(NOTES, documents=UNSEEN)
     other = all_disguised(gold)
-    # Gold without the invisible characters at the ends of its spans would be another question.
+    # Gold spans without the invisible characters at their ends would be a different test.
     notes = (plain_view(note) for note in other.documents)
     other = replace(other, documents=tuple(n.with_spans(map(v.in_note, v.document.spans)) for n, v in
                                            zip(other.documents, notes, strict=True)))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Policies: which strategy each label takes, ready ones, files, overrides; and the kinds behind the labels."""
+"""Policies: the strategy for each label, built-in policies, files, overrides; and the kinds behind the labels."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ def apply(
     language: str = "en",
     labels: LabelSet = I2B2,
 ) -> str:
-    """What a policy makes of a note, which may be given as `[mention|LABEL]` and what is around."""
+    """What a policy makes of a note, which may be given as text with `[mention|LABEL]`."""
     chosen = policy if isinstance(policy, Policy) else Policy.named(policy)
     document = note if isinstance(note, Document) else annotated(note)
     result = Deidentifier(chosen, labels, language, key).apply(document, document.spans)
@@ -35,7 +35,7 @@ def apply(
 
 
 def others_of(label_set: str) -> set[str]:
-    """Labels of what is marked and not removed, but for dates."""
+    """Labels of what is marked and not removed, except dates."""
     return {label for label, group in LabelSet.named(label_set).categories.items() if group == "Other"} - {"Date"}
 
 

@@ -1,4 +1,4 @@
-"""Networks that learn from invented notes before they learn from those of a training."""
+"""Networks that learn from invented notes before they learn from the training notes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_what_was_learned_of_words_characters_and_values_is_transferred_weights(
     earlier = first.weights_[0]
     for name in ("forward", "backward", "kernel2", "kernel3_bias"):
         assert np.array_equal(weights[name], earlier[name]), name
-    # What each token of a note is read as is the same by either encoder, as far as the first one knows it.
+    # Both encoders read each token alike, as far as the first one knows it.
     old, new = (encoder.encode(tables[0], {}) for encoder in (first.encoder_, joined))
     assert np.array_equal(weights["word"][new.words][old.words > 1], earlier["word"][old.words][old.words > 1])
     unknown = np.isin(old.features, first.encoder_.offsets)
@@ -88,7 +88,7 @@ def test_what_was_learned_of_words_characters_and_values_is_transferred_weights(
 
 
 def test_a_network_that_learned_before_begins_better(tables: list[FeatureTable], first: BlstmSubmodel) -> None:
-    """With next to no steps of its own, it knows the words that only the invented notes have."""
+    """With hardly any steps of its own, it knows the words that only the invented notes have."""
     started = BlstmSubmodel(**SMALL, invented_notes=6)
     started.warm_start(SavedFiles.written_by(first.save), tables[0].space)
     started.fit(tables, seed=1)
@@ -162,7 +162,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(settings: EngineSettings, tables: Sequence[FeatureTable]) -> list[Document]:
-    """The notes of the one pretraining."""
+    """The notes of the only pretraining."""
     (task,) = pretraining_tasks(settings, tables[0].space, [table.document for table in tables])
     return [table.document for table in task.training]
 

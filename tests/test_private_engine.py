@@ -1,4 +1,4 @@
-"""Private engines: what they keep, that nobody can be read from them, and what `inspect` counts."""
+"""Private engines: what they keep, that they reveal nobody, and what `inspect` counts."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NAMES = [f"{first}{last}" for first in ("Zor", "Quel", "Vran", "Trusk") for last
 
 
 def note(number: int, *, ward: str = "Harrowgeld") -> Document:
-    """A note of one patient, whose name and number nobody else has; all are on one ward with an invented name."""
+    """A note of one patient with a unique name and number; all are on one ward with an invented name."""
     name, record = f"{NAMES[number]} {NAMES[-1 - number]}son", str(73_000_111 + 4_567 * number)
     text = (
         f"Record number: {record}\nPatient: {name}\nAdmitted to {ward} Ward with oedema on 03/0{1 + number % 9}/2021.\n"
@@ -119,7 +119,7 @@ def test_affixes_of_names_count_only_if_other_words_have_them() -> None:
     space = FeatureSpace(FeatureSettings())
     (table, *_) = space.fit(notes, Discretion.of(notes, 5, public_words("en")))
     read = {name: set(space.values(name)) for name in ("prefix4", "prefix3", "word", "lower", "shape")}
-    # All six patients have Zorb, in their names only; Trus is in a word that six have.
+    # All six patients have Zorb, but only in their names; Trus is in a word that six have.
     assert "zorb" not in read["prefix4"] and "zor" not in read["prefix3"]
     assert {"trus"} <= read["prefix4"] and "Trusker" in read["word"]
     assert table.column("word")[0] == 0 and table.column("shape")[0] > 0

@@ -1,4 +1,4 @@
-"""Progress is reported from the first second on, by whatever takes long, and Ctrl-C says what is kept."""
+"""Whatever takes long reports progress from the first second on, and Ctrl-C says what is kept."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def test_the_time_left_is_that_of_what_was_done_since_the_beginning(capsys: pyte
 def test_no_time_left_is_reported_before_a_fit_tells_how_long_it_takes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A curve of a minute began with "about 7 h 45 min left"."""
+    """A one-minute curve once began with "about 7 h 45 min left"."""
     watch = FitWatch(
         [Fit("tbed", "fold 1 of 2", 9000.0, 30.0), Fit("tbed", "fold 2 of 2", 9000.0, 30.0)], tmp_path / "reports"
     )
@@ -201,7 +201,7 @@ print(*in_processes([partial(Path.read_text, Path("/proc/self/status"))], jobs=2
 
 
 def test_the_first_processes_of_a_command_do_not_hear_ctrl_c_either() -> None:
-    """They did as they began, and showed tracebacks; a process that has been at work has a tracker already."""
+    """They once did while starting, and showed tracebacks; a process that has worked already has a tracker."""
     status = subprocess.run([sys.executable, "-c", _ASKED], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     blocked = int(re.search(r"SigBlk:\s*([0-9a-f]+)", status)[1], 16)
     assert blocked >> (signal.SIGINT - 1) & 1
@@ -213,7 +213,7 @@ def test_the_innermost_words_on_what_is_kept_are_reported() -> None:
 
 
 def _started(arguments: Any, folder: Any, *, terminal: Any) -> Any:
-    """The command in a process group of its own, and what it writes to, as a pipe or a terminal."""
+    """The command in its own process group, and the pipe or terminal that it writes to."""
     folder.mkdir()
     environment = os.environ | {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
     command = [sys.executable, "-m", "phistack.ensemble.command_line.app", *map(str, arguments)]
@@ -227,7 +227,7 @@ def _started(arguments: Any, folder: Any, *, terminal: Any) -> Any:
 
 
 def _read_until(descriptor: Any, words: Any) -> Any:
-    """What is written until some words come, or to the end."""
+    """What is written until some words appear, or to the end."""
     written = b""
     with suppress(OSError):  # a terminal whose other end is closed
         while words not in written and (more := os.read(descriptor, 65_536)):
@@ -236,14 +236,14 @@ def _read_until(descriptor: Any, words: Any) -> Any:
 
 
 def _read_while(descriptor: Any, condition: Any) -> None:
-    """Read on, so that nobody waits for a reader, as long as a condition holds."""
+    """Keep reading while a condition holds, so that no writer blocks."""
     while condition():
         if select.select([descriptor], [], [], 0.05)[0]:
             assert os.read(descriptor, 65_536)
 
 
 def _processor_seconds(pid: Any) -> Any:
-    """What a process has used so far, which does not depend on what else the machine does."""
+    """Processor seconds of a process so far, which do not depend on other work of the machine."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Annotated notes with surrogates: what each span covers, what stays, and the policies of two papers."""
+"""Annotated notes with surrogates: what each span covers, what stays, and two papers' policies."""
 
 import csv
 import json

@@ -1,12 +1,12 @@
 """The examples of the README run.
 
-In README.md, every ```console block is run: each line that begins with `$ ` in turn, all of them in one temporary
-folder, `phistack` in this process and others by bash, and each must end with status 0. Every ```python block is run as
-a program in the same folder. A block is left out where the line above it says why:
+Every ```console block in README.md is run: each line that begins with `$ ` in turn, all in one temporary folder,
+`phistack` in this process and others by bash; each must end with status 0. Every ```python block is run as a program in
+the same folder. A block is left out if the line above it says why:
 
     <!-- not run: the corpus must be fetched by hand -->
 
-`make TARGET` is not run, as the tests themselves run under make; the Makefile must have the target.
+`make TARGET` is not run, as the tests themselves run under make, but the Makefile must have the target.
 """
 
 import ast
@@ -34,7 +34,7 @@ TARGET = re.compile(r"^([a-z]+):", re.M)
 
 @dataclass(frozen=True)
 class Example:
-    """One fenced block: its language, its text, the line where it stands, and why it is not run, if it is not."""
+    """One fenced block: its language, its text, its line, and the reason if it is not run."""
 
     language: str
     body: str
@@ -42,7 +42,7 @@ class Example:
     reason: str | None = None
 
     def commands(self) -> list[str]:
-        """The lines after `$ `, each joined with those that a backslash at its end continues it by."""
+        """The lines after `$ `, each joined with the lines that continue it after a backslash."""
         joined = self.body.replace("\\\n", " ")
         return [line[2:].strip() for line in joined.splitlines() if line.startswith("$ ")]
 
@@ -54,7 +54,7 @@ def examples_of(markdown: str) -> Iterator[Example]:
 
 
 def ran(command: str, folder: Path) -> str:
-    """Run a command of a page in a folder; gives what it said. Its status must be 0."""
+    """Run a command of a page in a folder; returns its output. Its status must be 0."""
     words = shlex.split(command)
     if words[0] == "phistack" and not {"|", ">", ";", "&&"} & {*words}:
         status, said = _ran_here(words, folder)

@@ -1,9 +1,9 @@
 """The recipes of CONTRIBUTING.md work, each in a copy of the packages.
 
-Under a heading of "How to add", a ```toml, ```python or ```diff block is a change of the packages, and a ```console
-block are commands that must end with status 0. A file stands in the sentence before its block, which says `Write` or
-`Append to`; a python block without such a sentence is run. A diff names its file after `---`; its lines are given
-without context. Commands are run in a folder beside the packages, where files are too whose folder no package has.
+Under a heading "How to add", a ```toml, ```python or ```diff block changes the packages, and the commands of a
+```console block must end with status 0. The sentence before a block names its file and says `Write` or `Append to`; a
+python block without such a sentence is run. A diff names its file after `---`; its lines have no context. Commands run
+in a folder beside the packages, which also gets files whose folder is in no package.
 """
 
 import os
@@ -46,10 +46,10 @@ def hunks(diff: str) -> Iterator[tuple[str, list[str]]]:
 
 @pytest.fixture
 def house(tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """A copy of the packages, and an environment in which `phistack` and `python` are those of the copy."""
+    """A copy of the packages, and an environment with the `phistack` and `python` of the copy."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / "house" / package, ignore=shutil.ignore_patterns("__pycache__"))
-    # As it is installed: `phistack`, with the folders in it.
+    # As installed: `phistack`, with the folders in it.
     tree = tmp_path / "tree" / "phistack"
     tree.mkdir(parents=True)
     for part in (*PACKAGES, *(f"ensemble/face/{file.name}" for file in (ROOT / "ensemble" / "face").glob("*.py*"))):

@@ -1,4 +1,4 @@
-"""The preset `record`: several networks as members, clusters where they are installed, only members that help."""
+"""The preset `record`: several networks as members, clusters if installed, only members that help."""
 
 import gzip
 import logging

@@ -1,4 +1,4 @@
-"""What `benchmarks.reached` counts of redaction, with an engine that marks what it is told to."""
+"""How `benchmarks.reached` counts redaction, with an engine that marks what it is told to."""
 
 from dataclasses import dataclass
 from typing import Any, cast

@@ -38,7 +38,7 @@ HOSTILE = ("A", "1 ", "1-", "A-", " ", "Aa, ", "a.a@", "Dr. Aa A. ", "Hospital d
 
 
 def tables(*documents: Document, language: str = "en") -> list[FeatureTable]:
-    """Tables without columns, as the regex submodel reads none."""
+    """Tables without columns, since the regex submodel reads none."""
     return FeatureSpace(FeatureSettings(language=language, without=("gazetteers",))).fit(documents)
 
 
@@ -176,7 +176,7 @@ def test_shipped_patterns_have_labels_of_the_label_sets_that_they_name() -> None
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_no_shipped_pattern_is_slow_on_hostile_text(name: str) -> None:
-    """At most a tenth of a second on 100 000 characters, or as much longer as the machine is slower just then."""
+    """At most a tenth of a second on 100 000 characters, or more in proportion if the machine is slow just then."""
     scanner = Scanner([SHIPPED[name]])
     for unit in HOSTILE:
         text = (unit * (100_000 // len(unit) + 1))[:100_000]

@@ -57,7 +57,7 @@ def test_an_older_bundle_tells_what_it_knows() -> None:
 
 
 def test_the_interval_of_recall_is_by_notes_and_wider_than_that_of_single_phi() -> None:
-    """Ten notes of ten PHI, of which a system finds all or none: it is the note that decides."""
+    """Ten notes of ten PHI each; a system finds all or none of a note's, so notes are what varies."""
     spans = tuple(Span(2 * i, 2 * i + 1, "DATE") for i in range(10))
     notes = [Document(f"{i}", "1 " * 10, spans) for i in range(10)]
     found = [note.with_spans(spans if i < 7 else ()) for i, note in enumerate(notes)]

@@ -1,4 +1,4 @@
-"""Names accepted in one note are found again in others and, if they are PHI, accepted too."""
+"""Names accepted in one note are found again in others and, if they are PHI, accepted there too."""
 
 import io
 import re
@@ -146,7 +146,7 @@ def _decided(table: Any, spans: Any) -> Any:
 
 
 def _half_found(n: int = 48) -> Any:
-    """Notes whose header gives the name that is found below, and whose `Will` is a word although a doctor has the name.
+    """Notes whose header has the name found below; their `Will` is a word although a doctor has that name.
 
     :returns: tables with the gold spans, and decisions in which the header was missed.
     """
@@ -243,7 +243,7 @@ def test_an_accepted_repeat_takes_the_place_of_what_it_holds() -> None:
 
 
 def test_in_a_list_of_names_no_accepted_name_is_lost_to_a_repeat_of_its_words() -> None:
-    """As in decisions of courts: each name with its title, and commas between."""
+    """As in court decisions: each name with its title, and commas between them."""
     note = annotated("[Sr . Juan Peral|PER] , [Sr . Luis Otero|PER] , [Sr . Juan Soto|PER] , [Sr . Peral Luna|PER] .")
     table = _tables([note])[0]
     decisions = [_decided(table, note.spans)]
@@ -262,7 +262,7 @@ def test_a_repeat_takes_a_part_only_of_accepted_spans_of_other_labels(label: str
 
 
 def _corpus() -> Any:
-    """Notes of two per patient; the second names the patient in a header that no submodel here can know."""
+    """Two notes for each patient; the second names the patient in a header that no submodel here can know."""
     documents = []
     for i, (first, last) in enumerate(zip(FIRST, LAST, strict=True)):
         name, date = f"[{first} {last}|PATIENT]", f"[0{i % 9 + 1}/12/2019|DATE]"
@@ -310,7 +310,7 @@ def test_a_bundle_keeps_what_repeats_need_and_an_old_one_does_without(training: 
 def test_the_notes_of_a_patient_stay_together_whatever_is_asked_at_once(
     training: Any, monkeypatch: pytest.MonkeyPatch, others: int, characters: int
 ) -> None:
-    """More than the engine takes at once: in the first of a patient's two notes it has its characters, or notes."""
+    """More than the engine takes at once: the first of a patient's notes reaches the limit of characters or notes."""
     monkeypatch.setattr("phistack.ensemble.engine.engine._CHARACTERS_AT_ONCE", characters)
     filling = [Document(f"x{i}", "Nothing.") for i in range(others)]
     documents = _corpus().documents[:2]

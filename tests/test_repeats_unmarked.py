@@ -1,4 +1,4 @@
-"""Under a policy for release, what was found in one note of a patient does not stay in another."""
+"""Under a release policy, what was found in one note of a patient does not stay in another."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ IS_WORD = WordCounts("en").is_word
 
 
 def unmarked_in(*notes: Any, is_removed: Any = lambda label: True) -> Any:
-    """The text of what must go too, for each note given as text and its marked pieces with their labels."""
+    """The texts that must go too, for each note, given as text with its marked pieces and their labels."""
     pairs = []
     for i, (text, *marked) in enumerate(notes):
         spans = [Span(text.index(piece), text.index(piece) + len(piece), label) for piece, label in marked]

@@ -1,4 +1,4 @@
-"""A review of notes: decisions survive anything, notes come in the right order, and strangers get nothing."""
+"""A review of notes: decisions survive anything, notes come in the right order, and strangers get no access."""
 
 import http.client
 import json
@@ -247,7 +247,7 @@ def test_the_figures_are_those_of_the_notes_that_are_done(tmp_path: Path) -> Non
         found = session.status()
         assert (found["done"], found["seconds"], found["engine"]) == (40, 3.0, "first")
         assert found["agreement"]["with suggestions"] == (1.0, 40 - len(hidden))
-        # Of two suggestions, one was found without seeing it.
+        # One of two suggestions was found without being seen.
         assert found["agreement"]["where they were hidden"] == (pytest.approx(2 / 3), len(hidden))
         assert found["agreement"]["with oneself"][1] == len(twice) > 0
         gold, system = session.measured()

@@ -1,4 +1,4 @@
-"""The review page in a browser: all by keyboard or mouse, right to the code point, and nothing of a note runs."""
+"""The review page in a browser: everything by keyboard or mouse, exact to the code point, and no note's code runs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_a_note_is_judged_by_keyboard_alone_with_undo_and_redo(chromium: Any, po
     # The figures are asked for after the next note is shown.
     opened.page.locator("#figures", has_text="1 of 3").wait_for()
     assert session.state(0) == "done" and "1 of 3" in opened.page.locator("#figures").inner_text()
-    # What was done can be undone after the page is opened again, and the note is taken up by that.
+    # Actions can be undone after the page is reopened; this reopens the note.
     opened.page.reload()
     opened.at_note(1)
     opened.press("[")

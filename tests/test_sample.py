@@ -1,4 +1,4 @@
-"""`phistack sample`: notes to read, and the bound that reading them gives."""
+"""`phistack sample`: notes to read, and the bound that follows from reading them."""
 
 import re
 from collections import Counter

@@ -102,7 +102,7 @@ def test_a_pattern_that_can_match_nothing_has_no_opening(regex: str) -> None:
 
 
 def test_pythons_private_parser_is_used_in_one_file() -> None:
-    """Where this test or those above fail after an update of Python, `submodels/regex/scanner.py` has to follow."""
+    """If this test or those above fail after an update of Python, adapt `submodels/regex/scanner.py`."""
     sources = [path for name in ("features", "tbed", "submodels", "ensemble") for path in (ROOT / name).rglob("*.py")]
     using = [path.relative_to(ROOT) for path in sources if "re._parser" in path.read_text(encoding="utf-8")]
     assert list(map(str, using)) == ["submodels/regex/scanner.py"]

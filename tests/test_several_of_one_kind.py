@@ -1,4 +1,4 @@
-"""Submodels of one kind under names of their own, through everything that goes by name."""
+"""Several submodels of one kind under different names, wherever names are used."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Engines that ship: named wherever an engine is, chosen by the notes' language, listed with what is known of them."""
+"""Engines that ship: accepted wherever an engine is named, chosen by the notes' language, listed with their facts."""
 
 import io
 import json
@@ -33,7 +33,7 @@ STRICT = {"stack": {"precision": 0.9, "recall": 0.8125, "f1": 0.85}}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two engines, as small as they can be, in a folder of their own."""
+    """Two engines, as small as possible, in their own folder."""
     folder = tmp_path_factory.mktemp("engines")
     for name, notes in (("english", synthesize(12, seed=1)), ("spanish", synthesize(12, seed=1, language="es"))):
         settings = EngineSettings.chosen(language=notes.label_set.language)
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def ships(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The two ship; gives the folder in which commands are given."""
+    """Let the two ship; returns the folder in which commands are run."""
     monkeypatch.setattr(shipped, "FOLDER", folder)
     monkeypatch.chdir(tmp_path)
     return tmp_path

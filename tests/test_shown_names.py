@@ -1,4 +1,4 @@
-"""Ids, file names and labels of users in messages and tables."""
+"""Users' ids, file names and labels in messages and tables."""
 
 import json
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def test_everything_is_shown_where_the_user_asks_and_a_key_keeps_hashes_from_bei
 
 
 def refusals(tmp_path: Path) -> Iterator[Any]:
-    """What raises an error about a note that is named after its patient, or a label that is a name."""
+    """Calls that raise an error about a note named after its patient, or about a label that is a name."""
     note = Document(NAME, "Dr. Ames \ud800", (Span(4, 8, "DOCTOR"),))
     corpus = Corpus((note,), LABELS)
     yield lambda: Document(NAME, "short", (Span(4, 800, "DOCTOR"),))
@@ -146,7 +146,7 @@ def test_reasons_in_the_reports_name_no_note_and_count_as_one(tmp_path: Path, mo
 
 
 def scored_notes() -> Corpus:
-    """Two notes under an id that is a name, one of them with a label that is one."""
+    """Two notes with a name as id, one of them with a name as label."""
     texts = "Dr. [Ames|VICTIMA] saw Dr. [Ames|VICTIMA], Dr. [Ames|VICTIMA]", "Dr. [Ames|Birchwood]"
     notes = (annotated(text, f"{NAME}{i}") for i, text in enumerate(texts))
     return Corpus(tuple(notes), LabelSet("custom", {"VICTIMA": "OTHER", "Birchwood": "OTHER"}))

@@ -1,4 +1,4 @@
-"""Parts of speech by spaCy, with a tagger that is trained here, as no pipeline comes with the tests."""
+"""Parts of speech by spaCy, with a tagger trained here, as no pipeline comes with the tests."""
 
 import json
 from collections.abc import Iterator
@@ -152,7 +152,7 @@ def test_an_engine_tags_new_notes_and_without_its_pipeline_annotates_none(
 
 
 def test_a_pipeline_of_another_language_is_refused_before_it_is_looked_for(folder: Path) -> None:
-    """As NLTK's is; by the name of a package, or by what a folder says of itself."""
+    """Like NLTK's; by the package's name, or by what the folder says about itself."""
     for pipeline, language in ((folder, "en"), ("nl_no_such_sm", "es"), ("nb_core_news_sm", "nl")):
         space = FeatureSpace(FeatureSettings(language=language, pos=f"spacy:{pipeline}"))
         with pytest.raises(SettingsError, match=f"only, and the language of the notes is {language}; name") as caught:

@@ -1,4 +1,4 @@
-"""A corpus split into parts: nothing lost, nobody in two parts, shares as asked for, any annotated format."""
+"""A corpus split into parts: nothing lost, no patient in two parts, the requested shares, any annotated format."""
 
 import random
 from collections import Counter
@@ -173,7 +173,7 @@ def test_nothing_is_overwritten_and_a_refusal_in_the_middle_leaves_nothing(phist
     (tmp_path / "taken" / "mine").write_text("mine")
     status, _, error = phistack("split", tmp_path / "notes", tmp_path / "taken")
     assert status == 1 and "already there" in error
-    # Plain text cannot hold spans, which the second part alone has.
+    # Plain text cannot hold spans, which only the second part has.
     few = corpus_of(["a", "b"], [[], ["Name"]])
     write_corpus(few, tmp_path / "few.jsonl", format="jsonl")
     for seed in range(3):

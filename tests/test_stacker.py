@@ -82,7 +82,7 @@ def test_a_machine_that_saw_one_kind_of_candidate_says_always_that(answer: bool,
 
 
 def _training(n: int = 24) -> tuple[list[FeatureTable], list[list[PooledCandidate]]]:
-    """Notes in which `crf` is right and `regex` proposes a wrong span beside it, which overlaps."""
+    """Notes in which `crf` is right and `regex` proposes a wrong span that overlaps."""
     tables, pools = [], []
     space = FeatureSpace(FeatureSettings())
     documents = [Document(f"{i}", TEXT, (Span(11, 18, "DOCTOR"), Span(22, 27, "DATE"))) for i in range(n)]
@@ -143,7 +143,7 @@ def test_a_saved_stacker_decides_as_before(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", KINDS, ids=str)
 def test_a_feature_that_was_the_same_for_all_says_nothing(settings: SvmSettings) -> None:
-    """The standard deviation of six numbers of 0.7 is 1e-16, and another number is not 1e15 deviations away."""
+    """The standard deviation of six times 0.7 is 1e-16, but another number must not count as 1e15 deviations away."""
     rows = np.column_stack([np.arange(6.0), np.full(6, 0.7)])
     machine = fit_svm(rows, rows[:, 0] > 2, settings)
     known, other = machine.margins(np.array([[5.0, 0.7], [5.0, 0.9]]))
@@ -156,7 +156,7 @@ def test_a_stacker_without_candidates_cannot_be_trained() -> None:
 
 
 def test_where_only_right_candidates_are_known_the_surer_one_is_believed() -> None:
-    """A note that holds nearly all PHI is judged by what was learned on the others, where nobody was wrong."""
+    """A note with nearly all PHI is judged by what was learned from the others, where nobody was wrong."""
     tables, pools = _training(6)
     easy = [[candidate for candidate in pool if candidate.span in table.document.spans] for table, pool in zip(
         tables, pools, strict=True
@@ -170,7 +170,7 @@ def test_where_only_right_candidates_are_known_the_surer_one_is_believed() -> No
 
 
 def test_candidates_in_one_fold_only_train_a_stacker_without_warnings() -> None:
-    """presidio's sentences: of 30 notes, those with candidates were all in one fold."""
+    """As in presidio's sentences: of 30 notes, all those with candidates were in one fold."""
     rng = np.random.default_rng(0)
     rows, right = [rng.normal(size=(4, 3)), np.zeros((0, 3))], [np.array([True, True, False, True]), np.zeros(0, bool)]
     for settings in KINDS:
@@ -230,7 +230,7 @@ def test_only_chosen_candidates_are_a_submodels_own_result() -> None:
 
 
 def mentions(*texts: str, label: str = "USERNAME") -> list[FeatureTable]:
-    """Notes that are one mention each, of as many patients."""
+    """Notes of one mention each, each of another patient."""
     space = FeatureSpace(FeatureSettings(without=("gazetteers",)))
     return space.fit([Document(f"{100 + i}-01", text, (Span(0, len(text), label),)) for i, text in enumerate(texts)])
 

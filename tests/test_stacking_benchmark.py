@@ -30,7 +30,7 @@ LABELS = LabelSet.named("i2b2-2014")
 
 
 def notes(n: int = 12, seed: int = 0, label: str = "DOCTOR", labels: LabelSet = LABELS) -> Corpus:
-    """Notes, two a patient, in which whoever stands after `Dr.` is a doctor."""
+    """Two notes for each patient, in which the name after `Dr.` is always a doctor's."""
     chance = random.Random(seed)
     documents = []
     for i in range(n):

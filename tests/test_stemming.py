@@ -1,4 +1,4 @@
-"""Stems are those of NLTK, without what `import nltk` brings along."""
+"""Stems are those of NLTK, without all that `import nltk` loads."""
 
 import subprocess
 import sys

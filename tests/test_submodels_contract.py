@@ -49,7 +49,7 @@ def tables() -> list[FeatureTable]:
 
 
 def check_candidates(document: Document, candidates: list[Candidate], labels: set[str], name: str) -> None:
-    """What holds for candidates of any note."""
+    """Check what must hold for the candidates of any note."""
     for candidate in candidates:
         assert candidate.source == name
         assert 0 <= candidate.score <= 1
@@ -181,7 +181,7 @@ def test_an_unknown_kind_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("kind", sorted(KINDS.ours))
 def test_the_settings_of_a_kind_are_what_its_constructor_takes(kind: str) -> None:
-    """None of them lists its settings a second time, so that no new one can be left out of a bundle."""
+    """No kind lists its settings a second time; so a new one cannot be missing from a bundle."""
     found = submodel_class(kind)
     settings = found().settings()
     assert list(settings) == list(inspect.signature(found).parameters) and "settings" not in vars(found)

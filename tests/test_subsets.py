@@ -76,7 +76,7 @@ def test_an_engine_of_a_subset_has_its_submodels_and_its_stacker(training: Train
 
 
 def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train(training: Training) -> None:
-    """The oracle: the stacker is trained from what the two submodels alone proposed."""
+    """The oracle: a stacker trained on what the two submodels alone proposed."""
     engine = training.engine
     tables = engine.space.tables(small_corpus(8).documents)
     pools = pools_of(tables, training.out_of_fold, ("regex", "crf"))
@@ -86,7 +86,7 @@ def test_the_stacker_of_a_subset_is_the_one_that_only_its_candidates_would_train
 
 
 def test_training_learns_nothing_from_what_the_engine_leaves_out(training: Training) -> None:
-    """A line of dashes that a submodel proposes never reaches a stacker, neither here nor there."""
+    """A line of dashes that a submodel proposes never reaches a stacker, in training or in the engine."""
     documents = [replace(document, text=f"{document.text}\n{'-' * 60}") for document in small_corpus(8).documents]
     tables = training.engine.space.tables(documents)
     ends = [len(table.document.text) for table in tables]

@@ -1,4 +1,4 @@
-"""A name that does not exist: the nearest one is named, wherever a name can be given."""
+"""For a name that does not exist, the nearest one is suggested, wherever a name can be given."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Surrogates of names that change from mention to mention along a Markov chain, as a setting of a policy."""
+"""Surrogates of names that change between mentions along a Markov chain, as a setting of a policy."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -122,7 +122,7 @@ def test_telephone_numbers_keep_their_form(number: str) -> None:
     ],
 )
 def test_a_surrogate_has_the_form_of_the_mention(kind: str, language: str, mention: str, form: str) -> None:
-    """Addresses of the internet are reserved ones, country codes and the kind of a number or street stay."""
+    """Internet addresses are reserved ones; country codes and the kind of a number or street stay."""
     new = make(kind, mention, language)
     assert re.fullmatch(form, new) and new != mention
 
@@ -263,7 +263,7 @@ def test_professions_are_generalised(language: str, profession: str, group: str)
 def test_a_surrogate_is_the_same_in_every_note_and_none_where_a_note_has_it_already(
     mention: str, language: str, kind: str
 ) -> None:
-    """Another one in a note that has it would make two identifiers of one."""
+    """A different surrogate in such a note would make two identifiers of one."""
     first = make(kind, mention, language)
     assert make(kind, mention, language, identifiers={"another"}) == first
     assert first is None or make(kind, mention, language, identifiers={normalised(first)}) is None

@@ -1,4 +1,4 @@
-"""Dates shifted by one keyed number of days: valid, intervals kept, in the manner in which they were written."""
+"""Dates shifted by one keyed number of days: valid, with the same intervals, in the original format."""
 
 from datetime import date, datetime, timedelta
 

@@ -26,7 +26,7 @@ languages = st.sampled_from(sorted(LOCALES))
 
 @st.composite
 def persons(draw: st.DrawFn, language: Any) -> Any:
-    """A first and a last name, frequent or not, in one of the ways in which notes write them."""
+    """A first and a last name, frequent or not, in one of the ways that notes write them."""
     tables = tables_of[language]
     rare = st.text(LETTERS, min_size=2, max_size=12).map(str.title)
     first = draw(st.one_of(st.sampled_from(tables.female), st.sampled_from(tables.male), rare))
@@ -79,7 +79,7 @@ def test_the_same_key_gives_the_same_and_nothing_depends_on_the_note(data: st.Da
 
 @given(st.data(), languages)
 def test_a_frequent_name_has_one_surrogate_in_all_notes_or_its_initial(data: st.DataObject, language: str) -> None:
-    """Whatever stands beside it, in whatever form, in whatever order the notes come."""
+    """Whatever is beside it, in any form, whatever the order of the notes."""
     tables = tables_of[language]
     frequent = st.sampled_from([*tables.female, *tables.male, *tables.last])
     name, *others = data.draw(st.lists(frequent, min_size=1, max_size=8, unique_by=fold))
@@ -248,7 +248,7 @@ def test_mail_addresses_are_in_reserved_domains(address: str) -> None:
 
 
 def first_name_in(text: str, name: str, language: str, key: bytes = KEY) -> str:
-    """The first name that the note has in place of that of a patient."""
+    """The first name that replaces a patient's in the note."""
     start = text.index(name)
     span = Span(start, start + len(name), "PATIENT")
     result = Deidentifier(Policy.named("surrogate"), LABELS, language, key).apply(Document("1", text), [span])

@@ -1,4 +1,4 @@
-"""Whole notes: what is outside the PHI stays, nothing inside does, and the proof of both."""
+"""Whole notes: text outside the PHI stays, nothing inside does, and both are verified."""
 
 import pickle
 from collections.abc import Iterator, Sequence

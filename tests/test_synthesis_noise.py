@@ -1,4 +1,4 @@
-"""Noise over notes: exact spans through every kind and any chain of them, and the same noise from the same seed."""
+"""Noise over notes: exact spans after every kind and any chain of them, and the same noise from the same seed."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""English notes of all registers: reproducible, in their shares, exact spans, words that look like PHI and are none."""
+"""English notes of all registers: reproducible, in their shares, exact spans, words that only look like PHI."""
 
 import random
 import re
@@ -85,7 +85,7 @@ def test_what_merely_looks_like_phi_is_never_within_a_span(corpus: Corpus, name:
             for hit in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", note.text):
                 hits += 1
                 touched = [s for s in note.spans if s.start < hit.end() and hit.start() < s.end]
-                # A doctor may have the name of an eponym, and patients: Down's pt.
+                # A doctor may have an eponym's name, and patients too: Down's pt.
                 assert not [s for s in touched if note.text[s.start : s.end] + "'s" != word], (note.id, word)
     assert hits > 5
 

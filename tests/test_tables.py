@@ -1,4 +1,4 @@
-"""Tables in LaTeX, in Markdown and on terminals of any width, where no figure is ever cut."""
+"""Tables in LaTeX, in Markdown and on terminals of any width: no figure is ever cut."""
 
 from io import StringIO
 from typing import Any

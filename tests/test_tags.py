@@ -17,14 +17,14 @@ TOKENS = Tokeniser()(TEXT)
 
 
 def grid(n_tokens: int) -> TokenOffsets:
-    """Tokens of two characters with a blank between them."""
+    """Tokens of two characters, separated by blanks."""
     starts = np.arange(n_tokens, dtype=np.int32) * 3
     return starts, starts + 2
 
 
 @st.composite
 def token_spans(draw: st.DrawFn) -> tuple[int, list[tuple[int, int, str]]]:
-    """A number of tokens, and spans over them that do not overlap, as `decode` gives them."""
+    """A number of tokens, and spans over them that do not overlap, as from `decode`."""
     n_tokens = draw(st.integers(0, 12))
     cuts = sorted(draw(st.sets(st.integers(0, n_tokens))))
     pieces = list(itertools.pairwise(cuts))

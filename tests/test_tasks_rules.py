@@ -17,7 +17,7 @@ from tests.invented_names import NAMES
 
 
 def _corpus() -> Any:
-    """Notes in which whoever stands after `Reviewer` is a doctor, which no shipped pattern knows."""
+    """Notes in which the name after `Reviewer` is a doctor's, which no shipped pattern knows."""
     return corpus_of(*(f"Reviewer [{name}|DOCTOR] agrees. The plan stays." for name in NAMES))
 
 

@@ -36,7 +36,7 @@ def tables_of(*texts: str) -> list[FeatureTable]:
 
 
 class Given:
-    """An initial tagger for NLTK that gives the tags it was given, sentence by sentence."""
+    """An initial tagger for NLTK that returns given tags, sentence by sentence."""
 
     def __init__(self, tags: Sequence[Sequence[str]]) -> None:
         self._tags = iter(tags)
@@ -52,7 +52,7 @@ def sentences(notes: Notes, tags: Sequence[Sequence[str]]) -> Iterator[tuple[lis
 
 
 def nltk_learns(notes: Notes, templates: Sequence[NltkTemplate], max_rules: int, min_gain: int) -> Learned:
-    """What NLTK's deterministic trainer learns, in our words."""
+    """What NLTK's deterministic trainer learns, in our notation."""
     gold = [list(zip(words, tags, strict=True)) for words, tags in sentences(notes, notes.gold)]
     initial = [tags for _, tags in sentences(notes, notes.initial)]
     trainer = BrillTaggerTrainer(Given(initial), list(templates), deterministic=True)
@@ -128,7 +128,7 @@ def untagged(documents: Sequence[Document]) -> Notes:
 
 
 def naive(notes: Notes, templates: Sequence[RuleTemplate], max_rules: int) -> list[tuple[str, int]]:
-    """Brill's algorithm by the book, slow, over notes as one stretch each: rules with their gains."""
+    """Brill's algorithm by the book, slow, with each note as one sequence: rules with their gains."""
     tags = [list(of_note) for of_note in notes.initial]
     ids = [[table.space.values("word")[i] for i in table.column("word")] for table in notes.tables]
     learned = []

@@ -1,4 +1,4 @@
-"""TBED behind the face of the submodels."""
+"""TBED behind the submodels' interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Margins become probabilities that come true, and the threshold is the one that trying each would give."""
+"""Margins become probabilities that come true; the threshold is the one that trying each would find."""
 
 import json
 import shutil
@@ -68,7 +68,7 @@ def test_the_threshold_is_the_lowest_with_about_the_best_expectation(
 
 
 def test_chance_on_few_notes_does_not_choose_the_threshold() -> None:
-    """One candidate of 0.2 that happens to be right among ten that say the same is no reason to accept all of them."""
+    """If one of ten candidates at 0.2 happens to be right, that is no reason to accept all of them."""
     spans = [Span(10 * i, 10 * i + 5, "DOCTOR") for i in range(12)]
     pools = [[PooledCandidate(span, ()) for span in spans]]
     probabilities = np.array([0.95] * 8 + [0.2] * 4)
@@ -110,7 +110,7 @@ def test_a_curve_of_one_slope_is_that_of_many_equal_ones() -> None:
 
 
 def test_log_odds_that_bend_are_told_better_than_by_a_line() -> None:
-    """As in a stack: what lies a little above the boundary is hardly surer than what lies on it."""
+    """As in a stack: what lies slightly above the boundary is hardly surer than what lies on it."""
     rng = np.random.default_rng(0)
     margins = rng.uniform(-2, 2, 4000)
     truth = calibrated(margins, (4.0, 4.0, 4.0, 0.2, 0.2, 6.0, 0.0))
@@ -156,7 +156,7 @@ def test_high_misses_no_more_and_precise_marks_no_more_within_their_limits(judge
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """An engine trained on few notes, others to read, and the same engine as an older version wrote it."""
+    """An engine trained on few notes, other notes to read, and the same engine as an older version saved it."""
     folder = tmp_path_factory.mktemp("recall")
     settings = EngineSettings(folds=2, submodels={"regex": {}, "crf": {"max_iterations": 15}})
     train_bundle(synthesize(16, seed=1), folder / "engine", settings)

@@ -20,7 +20,7 @@ NOTES = [Document("1", "Dr. Gorse came."), Document("2", "Rest.")]
 
 @pytest.fixture
 def tools(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
-    """Invented tools in place of ours and of those that pip installs; the value can be changed."""
+    """Invented tools in place of ours and of those that pip installs; tests may change the value."""
 
     def measured(speed: Any) -> Any:
         return {
@@ -78,7 +78,7 @@ def test_without_a_folder_of_peers_ratios_are_left_out(tools: dict[str, Callable
 
 
 def test_a_measurement_of_a_tool_counts_what_it_found(tmp_path: Path) -> None:
-    """The worker runs as a program of its own, as in the environment of a tool."""
+    """The worker runs as a separate program, as in a tool's environment."""
     notes = tmp_path / "notes.json"
     notes.write_text(json.dumps([note.text for note in NOTES]), encoding="utf-8")
     code = (
@@ -130,7 +130,7 @@ def test_the_last_line_says_how_fast_the_full_stack_is() -> None:
 
 
 def test_accuracy_stands_beside_speed(tools: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two names the engine finds one, and a word that is none."""
+    """The engine finds one of two names, and a word that is no name."""
     notes = [Document("1", "Dr. Gorse came.", (Span(4, 9, "DOCTOR"),)), Document("2", "Ann", (Span(0, 3, "PATIENT"),))]
     found = ((Span(4, 9, "DOCTOR"), Span(10, 14, "DOCTOR")), ())
     fast = Run(("regex", "tbed"), 2, 0.1, 0.5, 90.0, found)
@@ -143,7 +143,7 @@ def test_accuracy_stands_beside_speed(tools: dict[str, Callable[..., Any]], monk
 
 
 def test_an_older_checkout_annotates_with_its_own_code(tmp_path: Path) -> None:
-    """A checkout whose package is small: what it says comes back, and nothing of ours is imported in its place."""
+    """A checkout with a small package: its output comes back, and nothing of ours is imported instead."""
     package = tmp_path / "older" / "ensemble"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()

@@ -156,7 +156,7 @@ def test_sentences_are_those_of_a_loop_over_all_tokens(text: str, split_lines: b
 
 
 def opens_sentence(words: list[str], gaps: list[str], i: int, breaks: int, known: frozenset[str]) -> bool:
-    """The slow twin: what the module says of the ends of sentences, said of one token."""
+    """The slow twin: the module's rule for ends of sentences, for one token."""
     if max(gaps[i].count("\n"), gaps[i].count("\r")) >= breaks:
         return True
     if not gaps[i] or words[i - 1] not in (".", "?", "!") or not (words[i][0].isupper() or words[i].isdigit()):

@@ -1,4 +1,4 @@
-"""`phistack train --max-leak`: thresholds are lowered until calibration notes show the bound, or it is refused."""
+"""`phistack train --max-leak`: thresholds fall until calibration notes meet the bound, or training is refused."""
 
 import re
 from dataclasses import replace

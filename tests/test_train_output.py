@@ -1,4 +1,4 @@
-"""What `phistack train` prints, and what its model card has in addition."""
+"""What `phistack train` prints, and what its model card adds."""
 
 import re
 from pathlib import Path

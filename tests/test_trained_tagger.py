@@ -1,4 +1,4 @@
-"""`phistack tagger`: taggers of our own, and engines that read them and carry them."""
+"""`phistack tagger`: our own taggers, and engines that read and contain them."""
 
 import json
 from collections.abc import Callable

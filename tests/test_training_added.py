@@ -1,4 +1,4 @@
-"""Another corpus to learn from: in every fold but a part of it, of no patient that is held out, and scored nowhere."""
+"""Another corpus to learn from: all but a part of it in every fold, nothing of a held-out patient, never scored."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ OURS = synthesize(8, seed=1)
 
 
 def renamed(corpus: Corpus) -> Corpus:
-    """The corpus with ids and patients that ours does not have."""
+    """The corpus with ids and patients that do not occur in ours."""
     documents = (replace(note, id=f"other {note.id}", group=f"other {note.group}") for note in corpus.documents)
     return replace(corpus, documents=tuple(documents))
 

@@ -1,6 +1,6 @@
-"""A whole training on notes of any shape and layout, on corpora of others, and with every preset.
+"""A whole training on notes of any shape and layout, on other people's corpora, and with every preset.
 
-Rounds and sizes are small, for speed; the code that runs is that of the defaults, in two processes where it says so.
+Rounds and sizes are small, for speed; the code is that of the defaults, in two processes where stated.
 """
 
 import pickle
@@ -147,12 +147,12 @@ def test_a_handful_of_court_decisions_can_be_trained_on(name: Any, language: Any
 
 
 def without_taggers(features: FeatureSettings, language_models: str = "") -> FeatureSettings:
-    """The same without what needs data that phistack does not bring."""
+    """The settings without what needs data that phistack does not contain."""
     return replace(features, pos="", ner="", language_models=language_models)
 
 
 def test_what_is_sent_to_other_processes_can_be_sent() -> None:
-    """All that a fit is bound to comes back whole, in whatever way notes are cut and after all was looked at once."""
+    """All that a fit needs survives pickling, however notes are tokenised, even after everything was computed once."""
     from joblib.externals.loky.backend.reduction import dumps
 
     of_presets = (EngineSettings.preset(name).features for name in PRESETS.names)
@@ -167,7 +167,7 @@ def test_what_is_sent_to_other_processes_can_be_sent() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS.names)
 def test_every_preset_is_trained_in_as_many_processes_as_by_default(name: Any, tmp_path: Path) -> None:
-    """The rounds of the network and the rules are fewer, there are no taggers, and no PHI that is left to rules."""
+    """With fewer rounds and rules, without taggers, and without PHI that is left to rules."""
     reported = tomllib.loads(PRESETS.text(name))
     preset = EngineSettings.preset(name)
     fewer = {"blstm": {"epochs": 1, "least_steps": 1, "invented_notes": 0}, "tbed": {"max_rules": 5}}

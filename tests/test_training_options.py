@@ -1,4 +1,4 @@
-"""How preset, file and options decide together how an engine is trained, for all commands that train alike."""
+"""How preset, file and options together decide how an engine is trained, the same for all commands that train."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ Asking = Callable[..., list[tuple[EngineSettings, Corpus]]]
 
 
 class Asked(Exception):  # noqa: N818
-    """What a command was going to train."""
+    """What a command was about to train."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whatever is wrong in a file that a user wrote names the file."""
+"""An error in a user's file always names the file."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A vault keeps the originals of a run, for those who have its key, and no note comes out without them."""
+"""A vault keeps the originals of a run for those who have its key; no note comes out without them."""
 
 import json
 import os
@@ -23,7 +23,7 @@ TEXTS = [f"Patient Ann{i} Hill saw Dr. Ames{i} on 03/12/1990. All well." for i i
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """A run over 300 notes in three chunks, of which one cannot be read."""
+    """A run over 300 notes in three chunks; one note cannot be read."""
     lines = [json.dumps({"id": f"{i}-1", "text": text}) for i, text in enumerate(TEXTS)]
     (tmp_path / "in.jsonl").write_text("\n".join(["{broken", *lines]))
     (tmp_path / "kept").mkdir()

@@ -1,4 +1,4 @@
-"""`phistack vectors`: word vectors and clusters from notes without annotation, as files that a training names."""
+"""`phistack vectors`: word vectors and clusters from unannotated notes, as files for a training."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The wheel, built from a copy of the checkout, installed into a folder, and used from another one."""
+"""The wheel, built from a copy of the checkout, installed into one folder, and used from another."""
 
 import shutil
 import subprocess
@@ -84,7 +84,7 @@ main()
 
 
 def test_an_engine_is_trained_and_used_outside_the_checkout(outside: Callable[[str], str]) -> None:
-    """Every table that a package brings along is read: labels, columns, patterns, templates, policies, words, pages."""
+    """Every table in the packages is read: labels, columns, patterns, templates, policies, words, pages."""
     shown = outside(
         """
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tokens that are pieces of words: what is read off the whole word is the same as if no word had been cut."""
+"""Tokens that are pieces of words: whole-word columns are the same as if no word had been cut."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ PIECES = FeatureSettings(tokeniser="zhao2020", byte_pairs_per_word=0.1)
 
 
 def spaces(notes: Sequence[Document], pieces: FeatureSettings = PIECES) -> tuple[FeatureSpace, FeatureSpace]:
-    """Of whole words and of pieces, both fitted."""
+    """Fitted feature spaces of whole words and of pieces."""
     whole, cut = FeatureSpace(FeatureSettings()), FeatureSpace(pieces)
     whole.fit(notes)
     cut.fit(notes)
@@ -100,7 +100,7 @@ def test_a_column_says_where_a_token_stands_in_its_word() -> None:
 
 
 def test_the_old_tokeniser_reads_its_columns_off_its_tokens() -> None:
-    """Engines that were trained with it must read what they learned."""
+    """Engines that were trained with it must read the same as in training."""
     space = FeatureSpace(FeatureSettings(tokeniser="zhao"))
     [table] = space.fit([Document("1", "HealthCare")])
     assert [space.values("stem")[number] for number in table.column("stem")] == ["health", "care"]
@@ -178,7 +178,7 @@ def test_byte_pairs_are_as_many_as_the_words_of_the_corpus_ask_for() -> None:
 def test_the_share_of_phi_that_no_token_boundary_can_say_is_printed(
     phistack: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    """`Dr` and `smithson` are tokens of either tokeniser; `smith` within it can be said by neither, `Care` by one."""
+    """Both tokenisers have `Dr` and `smithson` as tokens; neither can mark `smith` within it, one can mark `Care`."""
     notes = [
         Document(f"{i}-01", "Seen in HealthCare by smithson.", (Span(14, 18, "HOSPITAL"), Span(22, 27, "DOCTOR")))
         for i in range(4)

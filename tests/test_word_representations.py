@@ -125,7 +125,7 @@ NOTES = [Document("1", "Seen on Ward 12 in 2019 by Anna"), Document("2", "Seen a
 
 
 def files_for(notes: list[Document], folder: Path, *, turn: float = 0.0) -> tuple[str, str]:
-    """Vectors and clusters that divide the words by their first letter: up to `m`, and after it."""
+    """Vectors and clusters that divide words by their first letter: up to `m`, and after it."""
     forms = sorted({normal_form(word) for note in notes for word in note.text.split()})
     side = {form: form < "n" for form in forms}
     rows = {form: [1.0 if side[form] else -1.0, turn, i / 1000] for i, form in enumerate(forms)}

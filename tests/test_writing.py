@@ -1,4 +1,4 @@
-"""What is written appears whole or not at all, and never in place of anything else."""
+"""Output appears whole or not at all, and never replaces anything."""
 
 import ast
 import errno
@@ -98,7 +98,7 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
 
 
 def test_only_one_module_renames_what_it_wrote() -> None:
-    """A rename is what makes a writer all or nothing; a run over many notes publishes what it staged."""
+    """A rename makes a writer all-or-nothing; a run over many notes publishes what it staged."""
     packages = ("features", "tbed", "submodels", "ensemble")
     renaming = {
         path.relative_to(ROOT).as_posix()

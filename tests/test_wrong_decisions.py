@@ -1,4 +1,4 @@
-"""The kinds of wrong decisions on cases made by hand, and what must hold for all of them."""
+"""The kinds of wrong decisions, on handmade cases, and what must hold for all of them."""
 
 from collections import Counter
 from typing import Any
@@ -122,7 +122,7 @@ gold_spans = st.lists(spans, max_size=6)
 
 @st.composite
 def decided(draw: Any) -> list[Decision]:
-    """Candidates with votes, of which each member's choices and the accepted ones never overlap."""
+    """Candidates with votes; neither each member's choices nor the accepted ones overlap."""
     found = sorted(draw(st.sets(spans, max_size=9)))
     pool = [PooledCandidate(span, ()) for span in found]
     votes: list[list[Candidate]] = [[] for _ in found]

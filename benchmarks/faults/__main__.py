@@ -2,14 +2,14 @@
 
     python -m benchmarks.faults                                       everything, in some minutes
     python -m benchmarks.faults --kills 20 --inputs 10000             less of it
-    python -m benchmarks.faults --engine ENGINE                       with an engine of one's own
+    python -m benchmarks.faults --engine ENGINE                       with your own engine
 
 kills      batch runs and their workers are killed at random moments
 inputs     mutated corpora, tables and bundles are read
-texts      texts that no one writes, in two lengths; a note of 20 MB
+texts      texts that nobody writes, in two lengths; a note of 20 MB
 disguises  identifiers with signs and markup between and inside their words, read by the English engine
-commands   commands that let PHI out, hung, crashed or misled before
-spellings  identifiers that a roster or a list knows, with signs and markup in them and in other spellings
+commands   commands that once let PHI out, hung, crashed or misled
+spellings  identifiers that a roster or list knows, with signs and markup in them and in other spellings
 
 Ends with status 1 if anything was lost, held back, differing, foreign, quoted or too slow.
 """
@@ -36,7 +36,7 @@ _MOST_GROWTH = 1.1
 _SIGNS = {f"{len(SIGNS)} separators": SIGNS, f"{len(MARKUPS)} markups": MARKUPS}
 
 Result = tuple[str, str, bool]
-"""A line of the table: the attack, what came of it, and whether that must not be."""
+"""A line of the table: the attack, its result, and whether that is a failure."""
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="phistack-faults-") as folder:
         engine = arguments.engine or _small_engine(Path(folder))
-        read_manifest(engine)  # What is no bundle is refused before it is unpacked.
+        read_manifest(engine)  # Anything but a bundle is refused before it is unpacked.
         if engine.suffix == ".zip":
             shutil.unpack_archive(engine, Path(folder) / "unpacked")
             engine = Path(folder) / "unpacked"

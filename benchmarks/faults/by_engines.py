@@ -1,15 +1,15 @@
-"""Identifiers and passages that shipped engines must not leave in clear, however they are disguised.
+"""Identifiers and passages that shipped engines must not leave readable, however they are disguised.
 
-    list(disguised(SIGNS))     for each kind of place: how many identifiers were tried, and which left a letter in clear
-    list(mixtures(8))          8 notes of each engine x passages in other languages: how many left a word in clear
+    list(disguised(SIGNS))     for each kind of place: how many identifiers were tried, and which left a letter readable
+    list(mixtures(8))          8 notes of each engine x passages in other languages: how many left a word readable
 
-Identifiers of a note for the English engine have signs and markup between or inside their words. A sign is between the
-words of an identifier, in place of what is there; inside, in the middle of each word; or everywhere, between all
-letters of each word. What shows nothing, or a mark over a letter, is between words beside what is there, as
-`03<b></b>12` shows 0312, which is no date. What separates words is not put inside of them, as `Quack,enbush` is two
-words for any reader. Nothing takes the place of the @ of an e-mail address, and what is read as nothing or as a line
-end not of its full stops either, as it is no address without them. The identifiers are some that the engine finds in
-the note as it is. The passages in other languages are those of `passages.toml`.
+Identifiers of a note for the English engine get signs and markup between or inside their words. A sign replaces what is
+between the words of an identifier; or it is in the middle of each word; or between all letters of each word. Invisible
+signs and marks over a letter do not replace what is between words but follow it: `03<b></b>12` shows 0312, which is no
+date. Signs that separate words are not put inside them, as any reader takes `Quack,enbush` for two words. The @ of an
+e-mail address is never replaced, nor are its full stops by what reads as nothing or as a line end, as it would be no
+address without them. The identifiers are some that the engine finds in the plain note. The passages in other languages
+are in `passages.toml`.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ IDENTIFIERS = {
     "telephone": "617-555-0123", "email": "hilda.quackenbush@example.org",
 }  # fmt: skip
 UNSEEN = ("\u00ad", "\u200b", "\u2060", "\u20dd", "\u0336", "\u0007", "<b></b>", '<span class="x"></span>', "&shy;")
-"""What shows nothing, or shows a letter with a mark."""
+"""Signs that show nothing, or a mark over a letter."""
 
 INSIDE = (*UNSEEN, "\v", "\u0085", "\u2800", "-\n")
-"""What may be inside a word that is one for the reader."""
+"""Signs inside a word that still reads as one."""
 
 NOT_IN_ADDRESSES = ("\v", "\u0085", "\u2800", "-\n", "<br>")
-"""What is read as nothing or as a line end between letters."""
+"""Signs that read as nothing or as a line end between letters."""
 
 KNOWN_TO_BE_LEFT = frozenset(("date with -\\n", "telephone with -\\n"))
-"""What the English engine covers in part only."""
+"""Signs and identifiers that the English engine covers only in part."""
 
 PASSAGES: dict[str, str] = tomllib.loads((Path(__file__).parent / "passages.toml").read_text(encoding="utf-8"))
 ENGINES = {"en": "english", "es": "spanish", "de": "german", "nl": "dutch", "sv": "swedish"}
@@ -57,13 +57,13 @@ _WORD = re.compile(r"[^\W_]+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _FIELD = re.compile(r"\{(\w+)\}")
 _Parts = list[tuple[str, bool]]
-"""Stretches of a text, and whether they are of the identifier."""
+"""Stretches of a text, and whether they belong to the identifier."""
 
 
 def disguised(signs: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
     """Put each identifier with each sign into a note, and read that.
 
-    :returns: kinds of places, how many identifiers were tried, and role and sign of those that were left in clear.
+    :returns: kinds of places, how many identifiers were tried, and role and sign of those left readable.
     """
     engine = load_bundle(shipped_engine("english"))
     signs = tuple(signs)
@@ -79,12 +79,12 @@ def disguised(signs: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def hidden(note: Document) -> set[int]:
-    """All offsets that are in a span."""
+    """All offsets within spans."""
     return {at for span in note.spans for at in range(span.start, span.end)}
 
 
 def _case(role: str, sign: str, parts: _Parts) -> Case:
-    """The note with one identifier disguised, and where the letters and digits of that are."""
+    """The note with one identifier disguised, and the offsets of its letters and digits."""
     text, letters = "", set[int]()
     for number, piece in enumerate(_FIELD.split(NOTE)):
         if number % 2 == 0 or piece != role:
@@ -103,7 +103,7 @@ def _between(role: str, sign: str) -> _Parts:
 
 
 def _gap(role: str, gap: str, sign: str) -> str:
-    """What is between two words; the @ stays, as an address is none without it."""
+    """The text between two words; the @ stays, as an address needs it."""
     if sign in UNSEEN:
         return gap + sign
     return gap if role == "email" and gap == "@" else sign
@@ -130,10 +130,10 @@ def _cut(role: str, sign: str, pieces: Callable[[str], list[str]]) -> _Parts:
 
 
 def mixtures(n_notes: int) -> Iterator[tuple[str, int, int]]:
-    """Put each passage into invented notes in the language of each engine that does not read it, and redact these.
+    """For each engine, put each passage that it does not read into invented notes in its language, and redact these.
 
     :param n_notes: for each engine.
-    :returns: how the passages were written, how many notes there were, and in how many a word came out.
+    :returns: how the passages were written, how many notes there were, and how many let a word through.
     """
     rng = random.Random(1)
     for form, change in FORMS.items():

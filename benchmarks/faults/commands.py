@@ -1,10 +1,10 @@
-"""Commands that once let PHI out with status 0, hung, crashed or misled, each with what must come of it now.
+"""Commands that once let PHI out with status 0, hung, crashed or misled, each with its required outcome.
 
-    for wrong in wrong_commands(): ...       the cases that came out otherwise, with what happened
+    for wrong in wrong_commands(): ...       the cases that failed, with what happened
     wrong_commands(run)                      the same, with `run(arguments, folder)` in place of a process
 
-A case is run in a folder with its files. It must end within `SECONDS` with its status and, if it is refused, with one
-sentence that has the expected words. No file that it writes for release may hold a text that must go.
+A case runs in a folder with its files. It must end within `SECONDS` with its status and, if it is refused, with one
+sentence that has the expected words. No file that it writes for release may contain a text that must go.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _REFUSED, _HELD_BACK = 1, 3
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command and what must come of it.
+    """A command and its required outcome.
 
     :param files: that it reads, by name.
     :param status: with which it must end.
     :param says: words of its last line on standard error, or of standard output if it is not refused.
-    :param gone: what the folder or file `out` must not hold.
+    :param gone: what the folder or file `out` must not contain.
     """
 
     command: str
@@ -118,7 +118,7 @@ CASES = (
 
 
 Run = Callable[[list[str], Path], tuple[int, str, str]]
-"""Gives the status of a command and what it wrote to standard output and standard error."""
+"""Returns the status of a command and what it wrote to standard output and standard error."""
 
 
 def _in_a_process(arguments: list[str], folder: Path) -> tuple[int, str, str]:
@@ -129,7 +129,7 @@ def _in_a_process(arguments: list[str], folder: Path) -> tuple[int, str, str]:
 
 
 def wrong_commands(run: Run = _in_a_process) -> Iterator[str]:
-    """Each case that came out otherwise than it must, with what happened, and nothing of its files."""
+    """Each case that failed, with what happened, and nothing of its files."""
     for case in CASES:
         with tempfile.TemporaryDirectory(prefix="phistack-command-") as folder:
             problem = _problem(case, Path(folder), run)

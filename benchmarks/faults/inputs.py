@@ -1,11 +1,11 @@
-"""Mutated corpora, tables and bundles, and whether reading one fails otherwise than on purpose, hangs, or quotes it.
+"""Mutated corpora, tables and bundles: whether reading one fails unintentionally, hangs, or quotes it.
 
     counts = read_mutated(Path("engine"), 1_000_000, jobs=2)
     counts["read"], counts["refused"], counts["foreign"], counts["canary"], counts["hang"]
 
-An input is a small file or folder of a known format in which a few bytes were changed, cut out, doubled or put in. All
-notes hold a canary, which no message may quote. Input `i` of a kind is the same in every run, so that what is found can
-be looked at: `attempt("jsonl", 17, folder)`.
+An input is a small file or folder of a known format with a few bytes changed, removed, doubled or inserted. All notes
+contain a canary, which no message may quote. Input `i` of a kind is the same in every run, so a failure can be
+repeated: `attempt("jsonl", 17, folder)`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MEDDOCAN = ("NOMBRE_PERSONAL_SANITARIO", "NOMBRE_SUJETO_ASISTENCIA", "FECHAS")
 _SECONDS = 20.0
 _AT_ONCE = 250
 _INPUTS_PER_BUNDLE = 1_000
-"""A bundle takes as long as so many other inputs, so that one input in so many is one."""
+"""A bundle takes as long as this many other inputs, so only one input in this many is a bundle."""
 
 Tally = Counter[str]
 Mutation = Callable[[random.Random, bytes, int], bytes]
@@ -52,7 +52,7 @@ _TOKENS = (
     b"1e999", b"NaN", b"null", b"true", b"../", b"T1\tDATE 5 2\t", b"-DOCSTART-", "\u202e\u200d\u0301".encode(),
     b" " * 500,
 )  # fmt: skip
-"""What a reader may stumble over."""
+"""Bytes that a reader may stumble over."""
 
 
 def _flipped(chance: random.Random, content: bytes, at: int) -> bytes:
@@ -94,9 +94,9 @@ def mutated(chance: random.Random, content: bytes) -> bytes:
 class InputKind:
     """A kind of input.
 
-    :param make: writes a sound one into an empty folder, for which it is given an engine; gives its path.
+    :param make: writes an intact one into an empty folder, given an engine; returns its path.
     :param read: reads it.
-    :param mend: makes checksums right again after a change, so that only what they guard is looked at.
+    :param mend: corrects checksums after a change, to test what they guard.
     """
 
     make: Callable[[Path, Path], Path]
@@ -137,7 +137,7 @@ def _hashed_again(path: Path) -> None:
         facts["files"] = {name: hashlib.sha256((path / name).read_bytes()).hexdigest() for name in facts["files"]}
         manifest.write_text(json.dumps(facts))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
-        return  # It is the manifest that was damaged.
+        return  # The manifest itself was damaged.
 
 
 KINDS: dict[str, InputKind] = {
@@ -151,7 +151,7 @@ KINDS: dict[str, InputKind] = {
 
 
 def attempt(kind: str, number: int, sound: Path) -> str:
-    """Change one file of a sound input, read it, and make it sound again.
+    """Change one file of an intact input, read it, and restore it.
 
     :returns: `read`, `refused`, `hang`, `canary`, or `foreign: ` with the exception and its place.
     """
@@ -169,7 +169,7 @@ def attempt(kind: str, number: int, sound: Path) -> str:
 
 
 class _HangError(BaseException):
-    """Time is over; no reader may catch it."""
+    """Time is up; no reader may catch this."""
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def _outcome(action: Callable[[], object]) -> str:
         said.write(str(error))
     except _HangError:
         outcome = "hang"
-    except Exception as error:  # That is what is looked for.
+    except Exception as error:  # This is what the attack looks for.
         outcome = f"foreign: {type(error).__name__} in {_place(error)}"
     finally:
         logging.getLogger().removeHandler(handler)
@@ -216,7 +216,7 @@ def read_mutated(engine: Path, n_inputs: int, *, jobs: int = 2) -> tuple[Tally, 
     """Read so many mutated inputs of all kinds.
 
     :param engine: a small bundle.
-    :returns: how often each thing happened, and for each that must not happen its kind and number.
+    :returns: how often each outcome occurred, and kind and number of each input with a forbidden one.
     """
     tally: Tally = Counter()
     found: list[str] = []
@@ -230,7 +230,7 @@ def read_mutated(engine: Path, n_inputs: int, *, jobs: int = 2) -> tuple[Tally, 
 
 
 def _parts(n_inputs: int) -> Iterator[tuple[str, range]]:
-    """Kinds in turn, with the numbers of their inputs."""
+    """Kinds in turn, with ranges of input numbers."""
     n_bundles = n_inputs // _INPUTS_PER_BUNDLE
     for first in range(0, n_bundles, 5):
         yield "bundle", range(first, min(first + 5, n_bundles))
@@ -249,5 +249,5 @@ def _attempts(engine: Path, part: tuple[str, range]) -> list[tuple[str, int, str
 
 
 def _memory() -> str | None:
-    """Where files live in memory, as so many need no disk."""
+    """A folder in memory, as so many files need no disk."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None

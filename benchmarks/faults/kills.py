@@ -1,10 +1,10 @@
-"""Batch runs whose processes are killed at random moments, and runs over a note of 20 MB: what is left of their notes.
+"""Batch runs whose processes are killed at random moments, and runs over a note of 20 MB: which notes survive.
 
     losses = kill_runs(Path("engine"), Path("work"), kills=100)         the run itself, which the same command resumes
-    losses = kill_workers(Path("engine"), Path("work"), kills=100)      its workers, while it goes on
+    losses = kill_workers(Path("engine"), Path("work"), kills=100)      its workers, while it continues
     huge_note(Path("engine"), Path("work"))                             (1, 5, seconds): held back, written, how long
 
-Every run that is killed must end with the bytes of an undisturbed one and with no note held back.
+Every killed run must end with the output of an undisturbed one, byte for byte, and hold no note back.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _SECONDS = 900.0
 
 @dataclass(slots=True)
 class Losses:
-    """What kills cost.
+    """The losses through kills.
 
     :param kills: processes killed.
-    :param runs: runs that came to their end.
+    :param runs: runs that ended normally.
     :param stopped: runs that ended with an error, and were resumed.
     :param lost: notes that are neither in the output nor listed.
     :param held_back: notes that are listed and not in the output.
@@ -46,7 +46,7 @@ class Losses:
 
 
 def write_notes(path: Path, n_notes: int) -> Path:
-    """Invented notes as JSON lines without annotation, eight for a patient; gives the path."""
+    """Write invented notes as JSON lines without annotation, eight for each patient; returns the path."""
     from phistack.ensemble.synthesis import synthesize
 
     texts = [document.text for document in synthesize(min(n_notes, 40), seed=3).documents]
@@ -59,12 +59,12 @@ def write_notes(path: Path, n_notes: int) -> Path:
 
 
 def kill_runs(engine: Path, work: Path, *, kills: int, n_notes: int = 400, seed: int = 0) -> Losses:
-    """Kill runs at random moments, each resumed by the same command until it ends, until so many kills are done."""
+    """Kill runs at random moments, resuming each with the same command until it ends, until so many kills are done."""
     chance, losses = random.Random(seed), Losses()
     case = _Case(engine, work, n_notes)
     while losses.kills < kills:
         process = case.start()
-        # Late enough to have done something now and then, early enough not to be done.
+        # Late enough that some runs have done something, early enough that they are not finished.
         if _ends_within(process, chance.uniform(0.0, 1.1) * case.seconds):
             case.judge(process.returncode, losses)
         else:
@@ -76,7 +76,7 @@ def kill_runs(engine: Path, work: Path, *, kills: int, n_notes: int = 400, seed:
 
 
 def kill_workers(engine: Path, work: Path, *, kills: int, n_notes: int = 400, seed: int = 0) -> Losses:
-    """Kill one worker after another of runs that go on, until so many kills are done."""
+    """Kill one worker after another while runs continue, until so many kills are done."""
     chance, losses = random.Random(seed), Losses()
     case = _Case(engine, work, n_notes)
     while losses.kills < kills:
@@ -92,7 +92,7 @@ def kill_workers(engine: Path, work: Path, *, kills: int, n_notes: int = 400, se
 
 
 class _Case:
-    """A run that is to be disturbed.
+    """A run to disturb.
 
     :param engine: a bundle.
     :param work: an empty folder.
@@ -118,12 +118,12 @@ class _Case:
         return _phistack("deidentify", self.notes, self.out, *given)
 
     def finish(self, losses: Losses) -> None:
-        """Let a run that was disturbed last come to its end."""
+        """Let the run that was disturbed last finish."""
         if self.partial.exists():
             self.judge(self.start().wait(_SECONDS), losses)
 
     def judge(self, status: int, losses: Losses) -> None:
-        """Count what a finished run lost, and clear it away; one that stopped with an error is to be resumed."""
+        """Count what a finished run lost, and remove it; one that stopped with an error stays to be resumed."""
         if status not in (0, 3):
             losses.stopped += 1
             return
@@ -164,7 +164,7 @@ def huge_note(
 
 
 def _phistack(*arguments: object) -> subprocess.Popen[bytes]:
-    """A command of phistack that begins in a process of its own, and prints nothing."""
+    """A phistack command, started in its own process, which prints nothing."""
     command = [sys.executable, "-m", "phistack.ensemble.command_line.app", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

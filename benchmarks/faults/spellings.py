@@ -1,11 +1,11 @@
 """Identifiers with signs and markup between or inside them, in other spellings, and a roster or list that knows them.
 
-    in_clear(cases_of(SIGNS))                what the roster leaves of identifiers of `RECORD`: role, sign and place
+    in_clear(cases_of(SIGNS))                what the roster leaves of the identifiers in `RECORD`: role, sign and place
     in_clear(spelt_cases())                  the same of user names, short forms, other letters and scripts
     unlisted()                               phrases of a list of what is always PHI that are not found
 
 A sign is between the words of an identifier, in the middle of each word, or between all of its letters and digits.
-Markup is read whether the engine reads HTML or not.
+Markup is recognised whether the engine reads HTML or not.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SPELLINGS = {
     "김민수": ("김민수는",),
     "สมชาย ใจดี": ("คุณสมชาย",),
 }  # fmt: skip
-"""Name -> how notes write it; of a script without blanks with other words around."""
+"""Name -> how notes write it; in a script without blanks, with other words around it."""
 
 LISTED = {
     "crow's nest": "crow’s nest", "back-room": "back–room", "crème fraîche": "creme fraiche",
@@ -120,7 +120,7 @@ def spelt_cases() -> Iterator[Case]:
 
 
 def in_clear(cases: Iterable[Case]) -> list[str]:
-    """The cases of which a letter or digit is not covered."""
+    """The cases with a letter or digit that is not covered."""
     search = RecordSearch(_LABEL_SET, "en")
     left = []
     for case in cases:

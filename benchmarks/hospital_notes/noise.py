@@ -3,10 +3,10 @@
     upper, lower     the whole note in one case
     wrap             lines broken at a width, names and numbers included
     typing           letters swapped, left out or doubled, in a few words, names included
-    recognition      O and 0, l and 1, rn and m and the like taken for each other
-    copied           an earlier part of the note is in it once more
+    recognition      O and 0, l and 1, rn and m and the like confused
+    copied           an earlier part of the note repeated
 
-Every note is read from `NOISE` by its name; `none` leaves it as it is.
+`NOISE` has each kind by its name; `none` leaves the note unchanged.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _recognised(text: str, rng: random.Random) -> Pieces:
 
 
 def _copied(text: str, mentions: Sequence[Mention], rng: random.Random) -> tuple[str, list[Mention]]:
-    """Some of the lines once more at the end, below a line of dashes."""
+    """The note with some of its lines repeated at the end, below a line of dashes."""
     ends = [0, *(found.end() for found in re.finditer("\n|$", text) if found.end())]
     first = rng.randrange(max(1, len(ends) // 2))
     start, end = ends[first], ends[min(len(ends) - 1, first + max(2, len(ends) // 2))]
@@ -95,4 +95,4 @@ NOISE: Mapping[str, Callable[[str, random.Random], Pieces]] = {
     "recognition": _recognised,
     "copied": lambda text, rng: list(text),
 }
-"""Kind -> one piece of text for each code point; what is copied is added afterwards."""
+"""Kind -> one piece of text for each code point; copied lines are added afterwards."""

@@ -38,10 +38,10 @@ def invented(
     language: str, number: int, *, seed: int = 0, noise: Sequence[str] = (), templates_a_kind: int | None = None,
     hand: str = "second",
 ) -> list[HospitalNote]:  # fmt: skip
-    """Make notes; the kinds take turns, and each takes its templates in turn.
+    """Make notes; the kinds alternate, and each uses its templates in turn.
 
     :param noise: the kinds that take turns, keys of `NOISE`; all in every second note, if empty.
-    :param templates_a_kind: one hospital, which has so many templates of each kind, drawn by the seed.
+    :param templates_a_kind: make notes of one hospital, with so many templates of each kind, drawn by the seed.
     :param hand: the set, a key of `SETS`.
     """
     kinds: dict[str, list[int]] = {}
@@ -59,7 +59,7 @@ def invented(
         rng = random.Random(f"hospital notes/{seed}/{language}/{at}")
         template = templates(language, hand)[kinds[kind][nth % len(kinds[kind])]]
         text, mentions = filled(template, language, rng, hand)
-        # A turn further each time that a kind is through, so that each template meets other noise.
+        # One step further each time a kind is through its templates, so each template gets different noise.
         how = turns[(nth + at % len(names) + nth // len(kinds[kind])) % len(turns)]
         for step in ("lower", how) if kind in lower else (how,):
             text, mentions = noisy(text, mentions, step, rng)

@@ -40,7 +40,7 @@ FORMS = {
 }
 """Form -> how the name is written; `user` and `email` are made of it."""
 UNDIVIDED = ("initials", "three", "dotted", "small", "user", "email")
-"""Forms in which first and last name are not apart."""
+"""Forms that do not separate first and last name."""
 
 
 @cache
@@ -51,7 +51,7 @@ def names_of(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Someone with a name; `number` makes user names differ."""
+    """A person with a name; `number` makes user names differ."""
 
     first: str = field(repr=False)
     last: str = field(repr=False)
@@ -62,7 +62,7 @@ class Person:
     nick: str = field(default="", repr=False)
 
     def written(self, form: str, domains: Sequence[str]) -> list[tuple[str, str]]:
-        """The name in a form, in pieces of text and part: `first`, `last` or empty for what is between.
+        """The name in a form, as pieces of text with their part: `first`, `last` or empty for what is between.
 
         :param form: a key of `FORMS`, or `user` or `email`, which are one piece.
         :param domains: of e-mail addresses.
@@ -91,13 +91,13 @@ def draw_person(
     names: Mapping[str, Any], origins: Mapping[str, float], rng: random.Random, *, sex: str = "",
     taken: Collection[str] = (), family: Person | None = None,
 ) -> Person:  # fmt: skip
-    """Draw someone.
+    """Draw a person.
 
     :param names: of each origin, and nicknames.
     :param origins: origin -> how frequent it is.
     :param sex: `F` or `M`; either, if empty.
     :param taken: surnames of others.
-    :param family: who has the same surname.
+    :param family: a person with the same surname.
     """
     sex = sex or rng.choice("FM")
     (origin,) = rng.choices([*origins], [*origins.values()]) if family is None else (family.origin,)

@@ -5,8 +5,8 @@
     seen {date-3.short} by Dr. {doctor2.LAST}    days from that of the note; a form in capitals writes capitals
     [no|mild] {drug} {5-20} mg, {He} ate     alternatives, words, numbers in a range, words that fit the sex
 
-A name with a label in the TOML of the language is an identifier, a name without one is a plain word. The same name is
-the same person, place or number within a note: `{doctor}` and `{doctor2}` are two. `\f` is a form feed.
+A name with a label in the TOML of the language is an identifier; a name without one is a plain word. The same name is
+the same person, place or number within a note; `{doctor}` and `{doctor2}` are two people. `\f` is a form feed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from phistack.features.errors import SettingsError
 
 FOLDER = Path(__file__).parent
 SETS = {"second": FOLDER, "third": FOLDER / "third"}
-"""Set -> the folder of its templates, values and names, written by one hand."""
+"""Set -> the folder of its templates, values and names, all written by one author."""
 LANGUAGES = ("en", "de", "es", "nl", "sv", "no")
 _HEAD = re.compile(r"^= (?P<kind>[a-z]+)(?: (?P<sex>[FM]))?(?: (?P<low>\d+)-(?P<high>\d+))?\n", re.M)
 _ALTERNATIVES = re.compile(r"\[([^\[\]\n]*\|[^\[\]\n]*)\]")
@@ -36,12 +36,12 @@ _SLOT = re.compile(
     r"|(?P<name>[A-Za-z]+\d?)(?P<days>[+-]\d+)?(?:\.(?P<form>\w+))?)\}"
 )
 _DAYS = date(2009, 1, 5), 5_800
-"""The first day of a note, and how many more there are."""
+"""The first possible day of a note, and how many follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A note with slots; `sex` is empty where either fits."""
+    """A note with slots; `sex` is empty if either fits."""
 
     kind: str
     text: str = field(repr=False)
@@ -56,7 +56,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An identifier in a note: which slot it filled, and the origin of the name, empty for what is no name."""
+    """An identifier in a note: which slot it filled, and the origin of the name, empty if it is no name."""
 
     span: Span
     slot: str
@@ -149,7 +149,7 @@ class _Writer:
             yield in_case(self._value(name, kind)), label, kind if label else "", ""
 
     def _name(self, person: Person, kind: str, form: str, in_case: Callable[[str], str]) -> Iterator[_Piece]:
-        """A name as one piece, or in pieces where first and last names have labels of their own."""
+        """A name as one piece, or in pieces if first and last names have their own labels."""
         pieces = person.written(form, self.world["domains"])
         slot = form if form in ("user", "email") else kind
         label = self.labels[slot]

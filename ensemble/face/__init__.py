@@ -1,4 +1,4 @@
-"""Find and remove PHI in clinical notes: everything that a program of your own needs, in one place.
+"""Find and remove PHI in clinical notes: everything that your own program needs, in one place.
 
     from phistack import Document, load_bundle, redact
 
@@ -24,8 +24,8 @@ errors      `PhistackError` and its kinds: `BundleError`, `CorpusError`, `Evalua
             `MissingResourceError`, `OverdueError`, `PackageError`, `SettingsError`, `StorageError`, `TrainingError`,
             `UnsafePatternError`, `VerificationError`
 
-The names and their modules are in `__init__.pyi`. A name is imported when it is first used, so that
-`import phistack` is fast.
+The names and their modules are in `__init__.pyi`. A name is imported when it is first used; this keeps `import
+phistack` fast.
 """
 
 from phistack.ensemble.tools.faces import face

@@ -1,13 +1,13 @@
 """Why a system is wrong: the nine causes of Trienes et al. (2020, table 7), computed where they can be.
 
     found = wrong_spans(gold, system)
-    found[0].cause                      "Abbreviation"; empty where only a person can say
+    found[0].cause                      "Abbreviation"; empty if only a person can tell
     causes_sheet(found)                 CSV with a column `cause` for a person to fill in or correct
-    found = judged(found, path)         with the causes of the sheet that came back
+    found = judged(found, path)         with the causes from the returned sheet
     causes_table(found)                 how many false negatives and false positives have each cause
 
-Each wrong span has one cause. Which of the nine are computed, and how, `causes.toml` says; whether a span is ambiguous
-or debatable only a person can say. It needs two annotations and no engine: `phistack errors` looks at the other side,
+Each wrong span has one cause. `causes.toml` says which of the nine are computed, and how; only a person can tell
+whether a span is ambiguous or debatable. This needs two annotations and no engine; `phistack errors` looks instead at
 what the submodels of an engine proposed.
 """
 
@@ -37,7 +37,7 @@ SIDES = ("missed", "false")
 _TABLE = dict(packaged_table("phistack.ensemble.papers", "causes.toml"))
 _ARTICLES = _TABLE.pop("articles")
 CAUSES = tuple(cause for of_group in _TABLE.values() for cause in of_group)
-"""The nine, in the order of the paper's table."""
+"""The nine causes, in the order of the paper's table."""
 
 _TO_BE_JUDGED = "to be judged by a person"
 _COLUMNS = ("document", "wrong", "start", "end", "label", "cause")
@@ -47,7 +47,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class WrongSpan(NamedTuple):
-    """A gold span that the system does not have, or one of the system that gold does not have; a row of the sheet.
+    """A gold span that the system lacks, or a span of the system that gold lacks; a row of the sheet.
 
     :ivar side: `missed` or `false`.
     :ivar cause: one of the nine, or empty.
@@ -68,7 +68,7 @@ class WrongSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _JudgedNote:
-    """What the causes of wrong spans are read off."""
+    """What the causes of a note's wrong spans are computed from."""
 
     text: str = field(repr=False)
     gold: Sequence[Span]
@@ -84,9 +84,9 @@ class _JudgedNote:
 
 
 def wrong_spans(gold: Corpus, system: Corpus, *, allow_missing: bool = False) -> list[WrongSpan]:
-    """All wrong spans in the order of the notes, with their causes where these can be computed.
+    """All wrong spans in the order of the notes, with those causes that can be computed.
 
-    :param gold: the reference; its notes also say which words are words of the language.
+    :param gold: the reference; its notes also show which words are ordinary words of the language.
     :raises EvaluationError: as for `evaluate`.
     :raises LabelError: if a span carries a label that neither label set knows.
     """
@@ -114,7 +114,7 @@ def _wrong(document: str, note: _JudgedNote) -> Iterator[WrongSpan]:
 
 
 def _cause(side: str, span: Span, near: Sequence[Span], note: _JudgedNote) -> str:
-    """The first cause that is true; `near` are the spans of the other side that overlap it."""
+    """The first cause that applies; `near` are the spans of the other side that overlap it."""
     annotated = [span] if side == "missed" else near
     words = _WORD.findall(note.of(span))
     tests: Mapping[str, bool] = {
@@ -140,15 +140,15 @@ def _differ_by_article(one: Span, other: Span, note: _JudgedNote) -> bool:
 
 
 def causes_sheet(wrong: Iterable[WrongSpan], *, with_text: bool = False) -> str:
-    """The wrong spans as CSV, with their causes as far as they were computed."""
+    """The wrong spans as CSV, with the causes that were computed."""
     columns = (*_COLUMNS, "text") if with_text else _COLUMNS
     return sheet(columns, (w[: len(columns)] for w in wrong))
 
 
 def judged(wrong: Sequence[WrongSpan], path: Path) -> list[WrongSpan]:
-    """The wrong spans with the causes that a person gave in a sheet; an empty cell leaves what was computed.
+    """The wrong spans with the causes that a person gave in a sheet; an empty cell leaves the computed cause.
 
-    :raises SettingsError: if the sheet cannot be read, names another cause, or has a row that is no error of these.
+    :raises SettingsError: if the sheet cannot be read, names another cause, or has a row that is none of these errors.
     """
     what = "the sheet of causes"
     by_key = {tuple(map(str, w[:5])): w for w in wrong}

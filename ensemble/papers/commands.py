@@ -1,4 +1,4 @@
-"""The commands that train the systems of the papers and fill their tables; `phistack` has them by entry points."""
+"""The commands that train the systems of the papers and fill their tables; entry points add them to `phistack`."""
 
 from __future__ import annotations
 

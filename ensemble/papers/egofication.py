@@ -1,15 +1,15 @@
-"""Egofication: a biography in the third person becomes a text that its subject might have written.
+"""Egofication: rewrites a biography in the third person as if its subject had written it.
 
     biography = Document("1", "Mata Hari danste. Haar vader kende haar niet.", (Span(0, 9, "PER"),))
     egofied(biography, Subject("Mata Hari", "female"), "nl").text     "Ik danste. Mijn vader kende mij niet."
 
-Notes of patients cannot be shared, and biographies of the famous can; in the first person they are like what
-people write of themselves, and a de-identification system can be tried on them (Tjong Kim Sang et al. 2019). The
-subject's name and pronouns become those of the first person, in Dutch and English; verbs stay, as biographies are in
-the past tense, in which both persons have the same forms. Spans move along; those of the subject's name are gone.
+Patient notes cannot be shared; biographies of famous people can. In the first person they resemble what patients write
+about themselves, and a de-identification system can be tried on them (Tjong Kim Sang et al. 2019). The subject's name
+and pronouns become first-person pronouns, in Dutch and English. Verbs stay: biographies are in the past tense, where
+both persons have the same forms. Spans move along; those of the subject's name are dropped.
 
-There is no parser behind it. A name after a preposition is an object, any other a subject; `zijn` and `haar`, `his`
-and `her` are distinguished by their neighbours; pronouns of others of the same gender change too. So a person reads the
+It uses no parser. A name after a preposition counts as an object, any other as a subject; neighbouring words decide
+what `zijn`, `haar`, `his` and `her` are; pronouns of other people of the same gender change too. So a person checks the
 result, as in the paper.
 """
 
@@ -32,15 +32,15 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:]['\"”’)]*\s+|\n\s*)['\"“‘(]*$"
 _CAPITAL_BEFORE = re.compile(r"([^\W\d_][\w-]*) +$")
 _CAPITAL_AFTER = re.compile(r" +([^\W\d_][\w-]*)")
 _SOME = 60
-"""Characters before a word that are looked at."""
+"""How many characters before a word are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose biography it is.
+    """The person whom a biography is about.
 
-    :param name: in full, for example `Rembrandt van Rijn`; parts of it are found too.
-    :param gender: one of `GENDERS`, which decides on the pronouns.
+    :param name: the full name, for example `Rembrandt van Rijn`; parts of it are found too.
+    :param gender: one of `GENDERS`, which decides the pronouns.
     :raises SettingsError: for an empty name, or another gender.
     """
 
@@ -64,21 +64,21 @@ class Subject:
 
 
 class _Edit(NamedTuple):
-    """A word or name, and what comes in its place."""
+    """A word or name, and its replacement."""
 
     start: int
     end: int
     new: str
 
     def touches(self, span: Span) -> bool:
-        """Whether a span has characters of it."""
+        """Whether a span shares characters with it."""
         return span.start < self.end and self.start < span.end
 
 
 def egofied(document: Document, subject: Subject, language: str) -> Document:
     """A biography in the first person.
 
-    :param document: with or without spans; what would change a part of a span only stays as it is.
+    :param document: with or without spans; an edit that would change only a part of a span is left out.
     :param language: `nl` or `en`.
     :raises SettingsError: for another language.
     """
@@ -94,7 +94,7 @@ def egofied(document: Document, subject: Subject, language: str) -> Document:
     ]
     ends = [0, *(edit.end for edit in edits)]
     text = "".join(document.text[end : edit.start] + edit.new for end, edit in zip(ends, edits, strict=False))
-    # How much longer the text is after each edit: the spans move by as much.
+    # How much longer the text is after each edit: spans move by this much.
     longer = [0, *accumulate(len(edit.new) - (edit.end - edit.start) for edit in edits)]
     spans = [
         span.moved(longer[bisect_right(ends, span.start, 1) - 1])
@@ -114,7 +114,7 @@ class _Biography:
     words: Mapping[str, frozenset[str]]
 
     def edits(self) -> list[_Edit]:
-        """All words and names that become others, from left to right."""
+        """All words and names to replace, from left to right."""
         names = list(self._names())
         taken = {place for edit in names for place in range(edit.start, edit.end)}
         return sorted([*names, *(edit for edit in self._pronouns() if edit.start not in taken)])
@@ -133,9 +133,9 @@ class _Biography:
                 yield self._edit(match, self.table[role])
 
     def _is_of_another(self, match: re.Match[str]) -> bool:
-        """Whether the name is a part of a longer one, such as that of a son or a street.
+        """Whether the name is part of a longer one, such as that of a son or a street.
 
-        A capital at the beginning of a sentence may be any word's; before a surname it is a name's, unless the word is
+        Any word may have a capital at the beginning of a sentence; before a surname it marks a name, unless the word is
         a small one.
         """
         before = _CAPITAL_BEFORE.search(self.text[max(0, match.start() - _SOME) : match.start()])
@@ -157,13 +157,13 @@ class _Biography:
                 yield self._edit(match, reflexive[word])
             elif role == "ambiguous":
                 role = self._role(match, word)
-            # By the verb after it, a Dutch `zij` or `ze` is they; after `hij`, `zijn` is his.
+            # A plural verb after Dutch `zij` or `ze` makes it "they"; after `hij`, `zijn` is "his".
             is_they = word in self.words["also_plural"] and self._word_after(match) in self.words["plural_verbs"]
             if role and not is_they:
                 yield self._edit(match, self.table[role])
 
     def _role(self, match: re.Match[str], word: str) -> str:
-        """What a word is that may be two things; empty for the Dutch verb `zijn`."""
+        """Which role an ambiguous word has; empty for the Dutch verb `zijn`."""
         before, after = self._word_before(match), self._word_after(match)
         if word == "zijn":
             is_verb = not after or before in self.words["before_verb"] or after in self.words["after_verb"]
@@ -173,7 +173,7 @@ class _Biography:
         return "alone" if word == "his" else "object"
 
     def _word_before(self, match: re.Match[str]) -> str:
-        """The word right before, in small letters; empty where a mark or the beginning is between."""
+        """The word right before, in lower case; empty after a punctuation mark or at the beginning."""
         found = re.search(r"([^\W\d_]+)\s+$", self.text[max(0, match.start() - _SOME) : match.start()])
         return found[1].lower() if found else ""
 

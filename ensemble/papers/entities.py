@@ -1,12 +1,12 @@
-"""A general tagger of named entities, and rules for what such a tagger does not know, as a submodel.
+"""A submodel: a general named-entity tagger, and rules for what such a tagger does not know.
 
     submodel = EntitySubmodel(label_set="tjongkimsang2019").fit(tables)
     submodel.propose(tables)[0]     [Candidate(Span(12, 17, "PER"), "entities", 0.9, True, "PERSON"), ...]
 
-The system of Tjong Kim Sang et al. (2019): persons, organisations, locations, other names and numbers are those of a
-tagger that was trained on other text, the column `ner` of the features; dates, mail and web addresses are found by
-rules, here the patterns that phistack ships. Rules come before the tagger, and numbers that neither has come last.
-Nothing is learned but what the corpus calls a class, where its labels are others, and how often each class is right.
+The system of Tjong Kim Sang et al. (2019): a tagger trained on other text (the feature column `ner`) finds persons,
+organisations, locations, other names and numbers; rules, here the patterns that phistack ships, find dates, mail and
+web addresses. Rules win over the tagger; numbers that neither finds come last. Training learns only which label the
+corpus uses for each class, where its labels differ, and how often each class is right.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _TYPES = {
     ),
     "NUM": ("NUMBER", "CARDINAL", "ORDINAL", "QUANTITY", "MONEY", "PERCENT", "MSR"),
 }  # fmt: skip
-"""Class -> what CoreNLP, NLTK, spaCy and open corpora call it; their dates are left to the rules, as in the paper."""
+"""Class -> its names in CoreNLP, NLTK, spaCy and open corpora; dates are left to the rules, as in the paper."""
 _CLASS_OF = {name: of_class for of_class, names in _TYPES.items() for name in names}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EntitySubmodel(RuleSubmodel):
-    """A tagger of general named entities with rules.
+    """A general named-entity tagger with rules.
 
     Learned by `fit`: `labels_`, `precision_`, `patterns_` (the rules) and `language_`.
 
-    :param numbers: whether every number that nothing else marks is of the class NUM.
+    :param numbers: whether every number that nothing else marks gets the class NUM.
     """
 
     kind: ClassVar[str] = "entities.v1"
@@ -71,7 +71,7 @@ class EntitySubmodel(RuleSubmodel):
         return tuple(replace(p, labels={ANY_SET: label}) for p, label in named if label in _RULED)
 
     def shipped(self) -> Iterable[Pattern]:
-        """Those of the language."""
+        """The patterns of the language."""
         return shipped_patterns(self.language_)
 
     def types(self) -> tuple[str, ...]:
@@ -79,11 +79,11 @@ class EntitySubmodel(RuleSubmodel):
         return CLASSES
 
     def marked(self, tables: Sequence[FeatureTable]) -> list[list[Mark]]:
-        """What is in each note: of what overlaps, rules before the tagger, numbers last."""
+        """What is found in each note; where marks overlap, rules win over the tagger, and numbers come last."""
         texts = [table.document.text for table in tables]
         found: list[list[Mark]] = []
         for table, text, ruled in zip(tables, texts, self.scanned(texts, self.language_), strict=True):
-            # Of the rules too it is counted how often their class is right, not each of them.
+            # For the rules too, precision is counted by class, not by rule.
             of_rules = sorted((m._replace(rule=m.type) for _, m in ruled), key=lambda m: (m.start - m.end, m))
             of_numbers = [Mark(*m.span(), "NUM", "NUM", "number") for m in _NUMBER.finditer(text) if self.numbers]
             found.append(first_of_overlapping([*of_rules, *_tagged(table), *of_numbers], len(text)))
@@ -91,7 +91,7 @@ class EntitySubmodel(RuleSubmodel):
 
 
 def _tagged(table: FeatureTable) -> Iterator[Mark]:
-    """The entities of the tagger: neighbours in a sentence that have the same type."""
+    """The tagger's entities: runs of tokens of one type within a sentence."""
     if _COLUMN not in table.space.columns:
         return
     values = table.space.values(_COLUMN)

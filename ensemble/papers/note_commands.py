@@ -1,4 +1,4 @@
-"""The commands of the papers on notes: causes of errors, the reader test, and texts in the first person."""
+"""The papers' commands on notes: causes of errors, the reader test, texts in the first person, what to annotate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The papers; and what a reproduction of one shows, or a sample has, as options of a command and as a value.
+"""The names of the papers, and the options of a reproduction and of a sample, for commands and programs.
 
 PaperOptions(quick=True, most=5)
 Sampling(institution="^[^-]+", type="intake|plan", reports=5)
@@ -14,12 +14,12 @@ from phistack.ensemble.command_line.options import SeedOption, SeedsOption, opti
 
 PUBLISHED = Path(__file__).parent / "published"
 PAPERS = tuple(sorted(path.stem for path in PUBLISHED.glob("*.toml")))
-"""The papers that have tables here."""
+"""The papers whose tables can be reproduced."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
-    """What the tables of a paper are made from and what they show; the help of each option says what it is."""
+    """What the tables of a paper are made from and what they show; each option has its help."""
 
     quick: Annotated[bool, option("Fewer folds and steps, and no taggers: minutes.", "--quick")] = False
     only_right: Annotated[
@@ -51,7 +51,7 @@ DEFAULT = PaperOptions()
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How documents to annotate are drawn; the help of each option says what it is."""
+    """How documents to annotate are drawn; each option has its help."""
 
     institution: Annotated[
         str, option("What it finds in the name of a note is the institution.", metavar="PATTERN")

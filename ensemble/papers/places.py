@@ -2,10 +2,10 @@
 
     of_places(declared, run, PaperOptions(text=True, most=20))
 
-A table of `places` has those where `only_right` is the only member that is right, or the PHI that one of `any_right`
-finds and `wrong` does not; `shown` says what of each (a member's answer, `gold`, `place`, and `text` where text is
-wanted), and `most` how many of each type. A table `alone` counts what one of its `methods` alone finds, and how much of
-that `ours` keeps (Liu 2017, section 5). One of `differences` has rows with `of` and `less`, and p of approximate
+A table `places` lists places where only the member `only_right` is right, or PHI that one of `any_right` finds and
+`wrong` does not. `shown` names its columns (a member's answer, `gold`, `place`, and `text` if text is asked for), and
+`most` limits the places of each type. A table `alone` counts what only one of its `methods` finds, and how much of that
+`ours` keeps (Liu 2017, section 5). A table `differences` has rows with `of` and `less`, and p by approximate
 randomisation.
 """
 
@@ -28,7 +28,7 @@ _CONTEXT = 30
 _DIFFERING = {"precision": "P", "recall": "R", "f1": "F1"}
 
 Filled = tuple[Table, list[dict[str, Any]]]
-"""A table without its title, and its rows as JSON can hold them."""
+"""A table without its title, and its rows ready for JSON."""
 _SpanOfNote = tuple[str, Span]
 
 
@@ -66,7 +66,7 @@ def _is_wanted(place: Place, declared: Mapping[str, Any], run: PaperRun, options
 
 
 def _labels(spans: Sequence[Span], gold: Sequence[Span]) -> str:
-    """The labels of spans; with its place, where a span has the label of gold and other ends."""
+    """The labels of spans; a span with gold's label but other ends also shows its place."""
     named = {span.label for span in gold}
     return " + ".join(
         f"{span.label} {span.start}-{span.end}" if span not in gold and span.label in named else span.label
@@ -109,7 +109,7 @@ def _spans(corpus: Corpus, answers: Answers) -> set[_SpanOfNote]:
 
 
 def of_differences(declared: Mapping[str, Any], run: PaperRun) -> Filled:
-    """By how much methods differ in precision, recall and F1, with p; beside it whether those of the paper do."""
+    """How much methods differ in precision, recall and F1, with p, beside whether the paper's methods differ."""
     pairs = {row["name"]: ("+".join(row["of"]), "+".join(row["less"])) for row in declared["rows"]}
     found = run.systems.differences(pairs.values(), [*_DIFFERING])
     rows: list[dict[str, Any]] = []

@@ -1,17 +1,17 @@
-"""The submodels and stacks that the tables of a paper have rows of, trained; and the baselines that any must beat.
+"""Trains the submodels and stacks in a paper's tables; also the baselines that any engine must beat.
 
     plan = PaperPlan.of(published("zhao2020"), settings, PaperOptions())
     run = plan.run(training, test, jobs=2, cache=Path("folds"))
     run.answers["crf",], run.answers["tbed", "crf", "blstm"]     a submodel alone, and a stack
 
     found = entity_baselines(training, test)
-    found["most frequent"]      the test notes with what training has, each with the label that it mostly had
-    found["unambiguous"]        only what had one label throughout
+    found["most frequent"]      the test notes with the PHI of training, each under its usual label
+    found["unambiguous"]        only what always had the same label
 
-Submodels propose once for all tables: fold by fold for the training notes, where a row needs that, and for the test
-notes after training on all of the others. Adams et al. (2019, table 4) set their models against the two baselines; the
-second is that of the CoNLL task of 2003 (Tjong Kim Sang and De Meulder 2003). A phrase is found as it was written, the
-longest first.
+Submodels propose once for all tables: fold by fold for the training notes, if a row needs that, and for the test notes
+after training on all the others. Adams et al. (2019, table 4) compare their models with the two baselines; the second
+is that of the CoNLL task of 2003 (Tjong Kim Sang and De Meulder 2003). Phrases are matched as written, the longest
+first.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from phistack.submodels.base import KIND, kind_of
 from phistack.tbed.rules import parse_rules
 
 STACKING = 0.1
-"""What the stacks take of the time of a run, beside its training."""
+"""The time that the stacks take, relative to the training."""
 _BASELINE = " baseline"
-"""At the end of the name of a row that is none of submodels; see `entity_baselines`."""
+"""Ends the name of a row that is a baseline and not submodels; see `entity_baselines`."""
 _SEARCHED = tuple(
     KernelSettings(gamma, right, wrong)
     for gamma in (0.001, 0.003, 0.009, 0.027)
     for right in (1.3, 5.2, 20.8)
     for wrong in (3.12, 12.48, 49.92)
 )
-"""Gamma and both penalties of the RBF SVM that ten-fold cross-validation chooses from, around those of Zhao 2020."""
+"""Values of gamma and both penalties of the RBF SVM for ten-fold cross-validation, around those of Zhao 2020."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperPlan:
-    """What a paper's tables need.
+    """What to train for a paper's tables.
 
     :param declared: the tables of the paper, as its file in `published` has them.
-    :param settings: of the submodels that are trained: its system's, and those that only tables have.
+    :param settings: of the submodels to train: those of the system, and those that only the tables need.
     """
 
     declared: Mapping[str, Any] = field(repr=False)
@@ -69,9 +69,9 @@ class PaperPlan:
 
     @classmethod
     def of(cls, declared: Mapping[str, Any], settings: EngineSettings, options: PaperOptions) -> PaperPlan:
-        """For settings with the submodels of the system.
+        """The plan for settings with the submodels of the system.
 
-        :raises SettingsError: if they lack one that the tables or the options have, or a stacker to search for.
+        :raises SettingsError: if they lack a submodel that the tables or options name, or the stacker to search.
         """
         members, further = tuple(declared["members"]), declared.get("further", {})
         for name in filter(None, (*members, options.only_right)):
@@ -97,7 +97,7 @@ class PaperPlan:
 
     @property
     def rows(self) -> list[Members]:
-        """All that a table has figures of, and each submodel of the system; without programs that are missing."""
+        """All that a table has figures for, and each submodel of the system; without programs not installed."""
         tables = self.declared["tables"]
         whole = (
             [self.system] if self.options.annotated or any(table.get("kind") == "places" for table in tables) else []
@@ -109,7 +109,7 @@ class PaperPlan:
 
     @property
     def stacks(self) -> bool:
-        """Whether a row is of a stack, which learns from what submodels propose out of fold."""
+        """Whether any row is a stack, which learns from what submodels propose out of fold."""
         return any(len(row) > 1 for row in self.rows)
 
     @property
@@ -120,7 +120,7 @@ class PaperPlan:
     def run(
         self, training: Corpus, test: Corpus, *, added: Corpus | None = None, jobs: int, cache: Path | None
     ) -> PaperRun:
-        """Train on one corpus, and score on another, all that the tables have rows of.
+        """Train all rows of the tables on one corpus, and let them annotate another.
 
         :param added: a further corpus to learn from.
         """
@@ -145,16 +145,16 @@ class PaperPlan:
         )  # fmt: skip
 
     def _answers(self, proposed: Proposed) -> tuple[dict[Members, Answers], SvmSettings | None]:
-        """What each row marks on the test notes, and the numbers of the SVM over all members.
+        """What each row marks in the test notes, and the settings of the SVM over all members.
 
-        The rules that are merged after a stack are in a row only where it names them.
+        Rules that are merged after a stack are used only in rows that name them.
         """
         answers: dict[Members, Answers] = {}
         settings, views = self.settings.stacker, [table.view for table in proposed.unseen]
         plain = replace(settings, rule_labels=(), rules_file="")
         kernels: Sequence[SvmSettings] = _SEARCHED if self.options.search_svm else ()
         chosen: SvmSettings | None = None
-        # The widest row comes first: the SVM that it chose is taken for the others, as for the subsets of an engine.
+        # The widest row comes first: the others use the SVM that it chose, as the subsets of an engine do.
         wanted = sorted((row for row in self.rows if not _is_baseline(row)), key=len, reverse=True)
         with progress("stacking", total=len(wanted), weight=STACKING) as advance:
             for row in wanted:
@@ -176,7 +176,7 @@ class PaperPlan:
 
 
 def _n_rules(proposed: Proposed, settings: EngineSettings, name: str, cache: Path | None) -> int:
-    """How many rules TBED learns from all training notes; it learns them once more, unless a cache has their number."""
+    """How many rules TBED learns from all training notes; it learns them again unless a cache has the number."""
     task = FitTask(name, settings.submodels[name], "all", proposed.tables, (), (), settings.seed)
     kept = cache / f"rules-{task.key()}.json" if cache else None
     if kept and kept.exists():
@@ -190,14 +190,14 @@ def _n_rules(proposed: Proposed, settings: EngineSettings, name: str, cache: Pat
 
 
 def _rows_of(table: Mapping[str, Any]) -> list[Members]:
-    """The submodels of all that a table has figures of."""
+    """The submodels of each system that a table has figures for."""
     given = [table, *table.get("rows", ()), *table.get("columns", ())]
     named = [part[key] for part in given for key in ("ours", "of", "less") if key in part]
     return list(map(tuple, [*named, *table.get("methods", {}).values()]))
 
 
 def _like(settings: EngineSettings, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a submodel of another kind, or like another of the system, but for what is given."""
+    """The settings of a submodel of another kind, or those of one in the system, with the given changes."""
     if "like" not in given:
         return dict(given)
     like = given["like"]
@@ -213,7 +213,7 @@ def entity_baselines(training: Corpus, test: Corpus) -> dict[str, Corpus]:
     """The test notes as each of the baselines annotates them.
 
     :param training: annotated notes.
-    :param test: others; their own spans are not looked at.
+    :param test: other notes; their own spans are ignored.
     :raises TrainingError: if the training notes have no PHI.
     """
     labels: dict[str, Counter[str]] = defaultdict(Counter)

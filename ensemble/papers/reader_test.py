@@ -2,13 +2,13 @@
 
     test = make_test(real, pseudonymised, seed=1)
     test.page(), test.sheet()             what a judge gets: excerpts to read, and a sheet to fill in
-    test.answers()                        which record was which, to be kept from the judges
+    test.answers()                        which record was which; keep this from the judges
     judges = score_judges(answers_path, [sheet_path, other_path], ["junior", "senior"])
     kinds_table(real, pseudonymised)      how many PHI of each kind there were, and how many were replaced
 
-Each record is shown once, real or pseudonymised by chance: the consecutive lines of it that hold the most PHI, without
-any mark, the densest record first. A judge says of each what it is. Precision and recall are of the pseudonymised
-records that were judged to be so: the lower the recall, the better the pseudonyms.
+Each record is shown once, at random as the real or the pseudonymised one: the consecutive lines with the most PHI,
+without any marks, the densest record first. A judge says for each which it is. Precision and recall are those of
+finding the pseudonymised records: the lower the recall, the better the pseudonyms.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PUBLISHED = {
     "Age": (56, 56), "Phone_Number": (125, 137), "Location": (148, 148), "Full_Date": (551, 551),
     "Date_Part": (711, 711), "Health_Care_Unit": (1025, 1026),
 }  # fmt: skip
-"""Table 2 of the paper: kind -> how many PHI there are, and how many its program replaced."""
+"""Table 2 of the paper: kind -> how many PHI there were, and how many the paper's program replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ShownRecord:
     """The lines of a record that a judge reads.
 
     :param document: the id of the note.
-    :param is_real: or pseudonymised.
+    :param is_real: false if pseudonymised.
     :param text: the lines.
     :param n_phi: how many PHI begin in them.
     """
@@ -63,10 +63,10 @@ class ShownRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReaderTest:
-    """A test as it is given to judges, and its answers.
+    """A test for judges, and its answers.
 
     :param excerpts: in the order in which judges see them; the first has the number 1.
-    :param without_phi: how many notes are not in it, as no PHI is marked in them.
+    :param without_phi: how many notes were left out because no PHI is marked in them.
     """
 
     excerpts: tuple[ShownRecord, ...]
@@ -90,9 +90,9 @@ class ReaderTest:
 
 
 def make_test(real: Corpus, pseudonymised: Corpus, *, records: int = 0, lines: int = 20, seed: int = 0) -> ReaderTest:
-    """Mix the two corpora to a test.
+    """Mix the two corpora into a test.
 
-    :param pseudonymised: the same notes by their ids, with surrogates.
+    :param pseudonymised: the notes with the same ids, with surrogates.
     :param records: how many, of those with the most PHI a line; 0 for all.
     :param lines: of each record, at most.
     :param seed: decides which records are shown as they really are.
@@ -107,14 +107,14 @@ def make_test(real: Corpus, pseudonymised: Corpus, *, records: int = 0, lines: i
     cut = [ShownRecord(note.id, is_real, *_densest(note, lines)) for note, is_real in shown if note.spans]
     if not cut:
         raise CorpusError("the notes have no annotated PHI, so that there is nothing to judge")
-    # Of records that are equally dense the seed decides, so that their order says nothing.
+    # The seed decides the order of equally dense records, which would otherwise give something away.
     chance.shuffle(cut)
     cut.sort(key=lambda record: -record.n_phi / (record.text.count("\n") + 1))
     return ReaderTest(tuple(cut[: records or None]), len(shown) - len(cut))
 
 
 def _densest(note: Document, most: int) -> tuple[str, int]:
-    """The consecutive lines in which the most PHI begin, the first of several; and how many these are."""
+    """The first consecutive lines in which the most PHI begin, and how many do."""
     lines = note.text.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
     found = Counter(bisect_right(starts, span.start) - 1 for span in note.spans)
@@ -127,9 +127,9 @@ class Judge(NamedTuple):
     """What one judge said.
 
     :ivar name: of the sheet.
-    :ivar found: records that are pseudonymised and were judged so.
-    :ivar accused: records that are real and were judged pseudonymised.
-    :ivar believed: records that are pseudonymised and were judged real.
+    :ivar found: pseudonymised records that were judged so.
+    :ivar accused: real records that were judged pseudonymised.
+    :ivar believed: pseudonymised records that were judged real.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Judge(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The share of the records judged pseudonymised that are."""
+        """Of the records judged pseudonymised, the share that are."""
         return float(precision(len(self.found), len(self.accused)))
 
     @property
@@ -156,7 +156,7 @@ def score_judges(answers: Path, sheets: Sequence[Path], names: Sequence[str]) ->
     """Compare filled sheets with the answers of the test.
 
     :param names: of the judges, in the order of the sheets.
-    :raises SettingsError: if a file cannot be read, or a record is not judged or not one of the test.
+    :raises SettingsError: if a file cannot be read, a record is not judged, or one is not in the test.
     """
     with file_named("the file of answers", answers):
         truth = msgspec.json.decode(read_regular(answers), type=_Answers)["records"]
@@ -200,9 +200,9 @@ def judges_table(judges: Sequence[Judge]) -> Table:
 
 
 def kinds_table(real: Corpus, pseudonymised: Corpus) -> Table:
-    """How many PHI of each kind there were and were replaced, as table 2 of the paper; first names also by gender.
+    """How many PHI of each kind there were and how many were replaced, as in table 2; first names also by gender.
 
-    :param pseudonymised: the same notes by their ids, with surrogates; PHI that are as they were count as not replaced.
+    :param pseudonymised: the notes with the same ids, with surrogates; unchanged PHI count as not replaced.
     """
     others = {note.id: note for note in pseudonymised.documents}
     there, replaced = Counter[str](), Counter[str]()

@@ -1,4 +1,4 @@
-"""The tables of a paper, in its own rows and columns, from its system trained on one's own notes.
+"""The tables of a paper, in its own rows and columns, from its system trained on your notes.
 
     found = reproduce("zhao2020", training, test, settings)
     found.tables[2].table              table 4: what the paper reports, and what was found here
@@ -7,14 +7,14 @@
     out/index.html                     all tables and figures on one page
     out/results.json                   every figure, the settings and the protocol
     out/table-4.txt, table-4.tex       each table as text and for LaTeX
-    out/annotated.jsonl                the test notes as the system annotates them, where they are asked for
-    out/figure-4.png, figure-4.svg     a picture, where the paper has one and matplotlib is installed
-    out/figure-2.txt, ...              a learning curve as table and picture, where the paper has one
-    out/seeds.txt, seeds.tex           means and deviations over seeds, where there are several
+    out/annotated.jsonl                the test notes as the system annotates them, if asked for
+    out/figure-4.png, figure-4.svg     a picture, if the paper has one and matplotlib is installed
+    out/figure-2.txt, ...              a learning curve as table and picture, if the paper has one
+    out/seeds.txt, seeds.tex           means and deviations over seeds, if there are several
 
-The paper's figures are beside ours; they are of another corpus, unless it is its own. Each table says on which notes
-ours were trained and scored, and whether the run was a quick one. A learning curve trains each submodel many times,
-which takes longest. With a cache the predictions are kept, and a run that was stopped goes on.
+The paper's figures stand beside ours; they come from another corpus, unless yours is the paper's. Each table says on
+which notes our systems were trained and scored, and whether the run was a quick one. A learning curve trains each
+submodel many times, which takes longest. A cache keeps the predictions, and a run that was stopped continues from them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _OFF_TOKENS = "{share:.2%} of the PHI of the training notes begin or end within 
 
 _STYLES = (("#009E73", "^"), ("#E69F00", "s"), ("#D55E00", "D"), (BLUE, "o"), (GREY, "v"))
 _APART = 0.16
-"""How far the dots of a category are from each other in a picture; categories are 1 apart."""
+"""The distance between the dots of a category in a picture; categories are 1 apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class Reproduction:
     """All tables of a paper.
 
     :param here: on which notes our figures were made, and whether the run was a quick one.
-    :param training: the corpus that was trained on; `test` the one that was scored on.
-    :param annotated: the test notes as the system annotates them, where they are asked for.
+    :param training: the corpus that was trained on; `test`: the one that was scored.
+    :param annotated: the test notes as the system annotates them, if asked for.
     :param curves: the number of a figure -> the learning curve that it shows.
     :param has_text: whether tables of places show the text of the notes.
-    :param seeds: of all trainings; the tables are of the first.
+    :param seeds: of all trainings; the tables show the first.
     :param of_seeds: the mean scores of each system over the seeds; empty for one seed.
     """
 
@@ -114,7 +114,7 @@ class Reproduction:
 
 
 def published(paper: str) -> dict[str, Any]:
-    """The tables of a paper; :raises SettingsError: for another one."""
+    """The tables of a paper; :raises SettingsError: for an unknown one."""
     if paper not in PAPERS:
         raise SettingsError(no_such("paper", paper, PAPERS))
     return tomllib.loads((PUBLISHED / f"{paper}.toml").read_text(encoding="utf-8"))
@@ -123,7 +123,7 @@ def published(paper: str) -> dict[str, Any]:
 def settings_of(paper: str, settings: EngineSettings, *, quick: bool = False) -> EngineSettings:
     """The settings of a paper's system, with what a quick run changes in them.
 
-    :param settings: those of the preset, with what a user changes.
+    :param settings: those of the preset, with the user's changes.
     """
     if not quick:
         return settings
@@ -143,13 +143,13 @@ def reproduce(
 ) -> Reproduction:
     """Train what the tables need, and fill them.
 
-    :param settings: those of the paper's preset, as `settings_of` gives them; with the submodels that its tables have.
+    :param settings: those of the paper's preset from `settings_of`, with the submodels that its tables have.
     :param options: `quick` says that the settings are those of a quick run.
-    :param added: further corpora to learn from, one at a time, for tables that have columns of them.
+    :param added: further corpora to learn from, one at a time, for tables with columns for them.
     :param jobs: processes; the result does not depend on it.
     :param cache: a folder in which candidates are kept for the next run.
-    :raises SettingsError: for another paper or submodel, settings without one that the tables have, or a corpus that
-        they have no column of, or of which every note is of a patient that is scored.
+    :raises SettingsError: for an unknown paper or submodel, settings that lack a submodel of the tables, or an added
+        corpus that has no column in them or only notes of patients that are scored.
     :raises TrainingError: if nothing can be learned from the training corpus.
     """
     declared = published(paper)
@@ -211,15 +211,15 @@ def _check_added(paper: str, tables: Sequence[Any], added: Sequence[Corpus], tes
 
 
 def _n_apart(added: Corpus, test: Corpus) -> int:
-    """How many of the notes that are added can be learned from where others are scored."""
+    """How many added notes can be learned from while the test notes are scored."""
     return sum(map(apart_from(test.documents), added.documents))
 
 
 def write_reproduction(out: Path, measure: Callable[[], Reproduction]) -> Reproduction:
-    """Fill the tables, and write the folder that holds them, complete or not at all.
+    """Fill the tables, and write their folder, complete or not at all.
 
-    :param measure: gives the tables; not called where the folder is taken.
-    :raises SettingsError: if there is anything at the path.
+    :param measure: gives the tables; not called if the folder exists.
+    :raises SettingsError: if the path exists.
     """
     refuse_taken(out)
     found = measure()
@@ -252,7 +252,7 @@ def _write_table(folder: Path, name: str, table: Table, found: Reproduction) -> 
 
 
 def _draw(folder: Path, found: Reproduction) -> None:
-    """Draw the figures of the paper; without matplotlib there are only their tables."""
+    """Draw the figures of the paper; without matplotlib only their tables are written."""
     drawn = [table for table in found.tables if table.apart is not None]
     if (drawn or found.curves) and find_spec("matplotlib") is None:
         _LOG.warning("without matplotlib the figures are written as tables only: %s", how_to_install("pictures"))
@@ -264,7 +264,7 @@ def _draw(folder: Path, found: Reproduction) -> None:
 
 
 def _draw_methods(table: PaperTable, folder: Path) -> None:
-    """F1 of each method by category as dots, as figure 4 of Liu 2017; much lower categories are in a panel apart."""
+    """F1 of each method by category as dots, like figure 4 of Liu 2017; much lower categories get their own panel."""
     rows, apart = table.rows, table.apart or ()
     panels = [[row for row in rows if (row["category"] in apart) == is_apart] for is_apart in (False, True)]
     panels = list(filter(None, panels))
@@ -287,6 +287,6 @@ def _draw_methods(table: PaperTable, folder: Path) -> None:
 
 
 def _svg(path: Path) -> str:
-    """The drawing without the head of its file, to put into a page."""
+    """The drawing without the file's header, for use in a page."""
     text = path.read_text(encoding="utf-8")
     return text[text.index("<svg") :]

@@ -1,9 +1,9 @@
-"""Submodels whose rules are known before: training adds what a corpus calls their types, and how often a rule is right.
+"""Submodels with fixed rules: training adds the corpus's labels for their types, and how often each rule is right.
 
     model = DeduceSubmodel(label_set="nut").fit(tables)
     model.labels_, model.precision_     {"Name": "PATIENT", ...}, {"title": 0.93, ...}
 
-A kind derives from `RuleSubmodel` and says its types, its patterns, and what it marks in a note.
+A kind derives from `RuleSubmodel` and defines its types, its patterns, and what it marks in a note.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from phistack.submodels.regex.scanner import Scanner
 class Mark(NamedTuple):
     """What a rule marks in a note.
 
-    :ivar rule: of which it is counted how often it is right.
+    :ivar rule: the rule; how often it is right is counted.
     :ivar evidence: of the candidate.
     """
 
@@ -53,14 +53,14 @@ class _RulesState(TypedDict):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RuleSubmodel(Submodel):
-    """Rules and patterns that are known before.
+    """Rules and patterns that are not learned.
 
     Learned by `fit`: `labels_` (type -> label of the corpus), `precision_` (rule -> share of its marks that are exactly
-    PHI of that label, drawn towards a half where there are few) and `patterns_`.
+    PHI of that label, drawn towards a half if there are few) and `patterns_`.
 
     :cvar own_set: the label set of the types.
-    :cvar exact: whether a type takes the label of PHI that the rules mark exactly, not of all that they touch.
-    :cvar kept: what an engine keeps of it besides, as attributes with an underscore.
+    :cvar exact: whether a type takes its label only from PHI that the rules mark exactly, not from all that they touch.
+    :cvar kept: names of further state that an engine saves; the attributes end with an underscore.
     :param label_set: name of the label set of the notes, for types that the notes do not show; empty for none.
     """
 
@@ -72,7 +72,7 @@ class RuleSubmodel(Submodel):
 
     @abstractmethod
     def rules(self, space: FeatureSpace) -> tuple[Pattern, ...]:
-        """The patterns for notes of a feature space, each with one label, after reading what else there is."""
+        """The patterns for a feature space, each with one label; also reads whatever else the rules need."""
 
     def shipped(self) -> Iterable[Pattern]:
         """The patterns that phistack ships, which may be among those of an engine and need no time limit."""
@@ -87,7 +87,7 @@ class RuleSubmodel(Submodel):
         """What the rules mark in each note; nothing overlaps."""
 
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
-        """Learn what the types are called and how often each rule is right; `seed` changes nothing.
+        """Learn the label of each type and how often each rule is right; `seed` changes nothing.
 
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a file of the settings cannot be used.
@@ -111,7 +111,7 @@ class RuleSubmodel(Submodel):
     def _labels_there(
         self, tables: Sequence[FeatureTable], marked: Sequence[Sequence[Mark]]
     ) -> defaultdict[str, Counter[str]]:
-        """Type -> the labels of the PHI that is marked as such, and how often."""
+        """Type -> the labels of the PHI that is marked with it, and how often."""
         there: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for table, marks in zip(tables, marked, strict=True):
             for mark in marks:
@@ -120,7 +120,7 @@ class RuleSubmodel(Submodel):
         return there
 
     def propose(self, tables: Sequence[FeatureTable]) -> list[list[Candidate]]:
-        """What the rules mark in each note, but for types that the corpus has no label for."""
+        """What the rules mark in each note, except types that the corpus has no label for."""
         return [
             [
                 Candidate(
@@ -152,7 +152,7 @@ class RuleSubmodel(Submodel):
 
     @classmethod
     def load(cls, files: SavedFiles, space: FeatureSpace) -> Self:
-        """Read what `save` wrote; :raises BundleError: if it is not that."""
+        """Read what `save` wrote; :raises BundleError: if the files are anything else."""
         state, patterns = files.json("settings.json", _RulesState), files.text("patterns.toml")
         with damage_refused(f"the rules {cls.kind} of the engine"):
             model = saved_submodel(cls, state["settings"])
@@ -163,7 +163,7 @@ class RuleSubmodel(Submodel):
 
 
 def first_of_overlapping(marks: Iterable[Mark], length: int) -> list[Mark]:
-    """Of marks in a text of some length those that overlap none before them, from left to right."""
+    """The marks that overlap none before them in the list, from left to right; `length` is that of the text."""
     taken = bytearray(length)
     kept: list[Mark] = []
     for mark in marks:

@@ -44,22 +44,22 @@ _NAMED = {
     VECTOR_CLUSTER: "clusters of word vectors",
     **dict.fromkeys(BROWN_COLUMNS, "Brown clusters"),
 }
-"""Column -> the part that it is of."""
+"""Column -> the part of the system that it belongs to."""
 
 
 def is_missing(given: Mapping[str, Any]) -> bool:
-    """Whether the settings of a submodel are those of the published program DEDUCE, and it is not installed."""
+    """Whether a submodel is the published program DEDUCE and this is not installed."""
     return given.get(KIND) == "deduce_program" and find_spec("deduce") is None
 
 
 def missing_parts(settings: EngineSettings) -> dict[str, str]:
-    """Submodel -> what its settings leave out of the paper's, in words; without those that have all."""
+    """Submodel -> what it lacks of the paper's settings, in words; complete submodels are left out."""
     found = {name: _without(new_submodel(name, given), settings.features) for name, given in settings.submodels.items()}
     return {name: part for name, part in found.items() if part}
 
 
 def _without(model: Submodel, features: FeatureSettings) -> str:
-    """What a submodel lacks, and how many of its templates are dropped for that."""
+    """What a submodel lacks, and how many of its templates are dropped because of it."""
     read = [set(template) for template in _templates(model)]
     dropped = [template for template in read if not template.issubset(features.columns)]
     absent = sorted(set[str]().union(*dropped).difference(features.columns))
@@ -92,15 +92,15 @@ def section(name: str, rows: Iterable[TableRow], width: int) -> list[TableRow]:
 class PaperRun:
     """What the tables of a paper are filled from.
 
-    :param settings: that all was trained with.
+    :param settings: that everything was trained with.
     :param answers: what each row marks in the test notes.
     :param out_of_fold: the same for the training notes, where a table has means over folds.
     :param members: the submodels of the system.
-    :param svm: what the stacker of the whole system was trained with; `None` without one.
-    :param n_rules: submodel -> how many rules it learned, for those that a table counts rules of.
+    :param svm: the settings of the whole system's stacker; `None` without one.
+    :param n_rules: submodel -> how many rules it learned, where a table counts them.
     :param off_tokens: how many PHI of the training notes begin or end within a token.
-    :param added: the corpus that was learned from too; `None` for none.
-    :param with_added: the same with each of the corpora that are added.
+    :param added: the added corpus; `None` for none.
+    :param with_added: the runs with each added corpus.
     """
 
     training: Corpus
@@ -117,17 +117,17 @@ class PaperRun:
     _reports: dict[tuple[Members, bool, Members], Report] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, added: int) -> PaperRun | None:
-        """This run, or that with the n-th of the corpora which are added; `None` where it is not given."""
+        """This run for 0, or the run with the n-th added corpus; `None` if there is none."""
         runs = (self, *self.with_added)
         return runs[added] if added < len(runs) else None
 
     @property
     def language(self) -> str:
-        """Of the notes, as an ISO 639-1 code."""
+        """The language of the notes, as an ISO 639-1 code."""
         return self.settings.features.language
 
     def lacking(self, row: Members) -> tuple[str, ...]:
-        """What the paper's system has and the submodels of a row have not, in words."""
+        """What the paper's system has and the submodels of a row lack, in words."""
         parts = missing_parts(self.settings)
         return tuple(dict.fromkeys(parts[name] for name in row if name in parts))
 
@@ -141,9 +141,9 @@ class PaperRun:
         )
 
     def measured(self, row: Members, scope: str, n_folds: int | None = None) -> dict[str, float] | None:
-        """Precision, recall and F1 of a row; `None` where there is no such PHI in gold or answer.
+        """Precision, recall and F1 of a row; `None` if neither gold nor the answer has such PHI.
 
-        :param n_folds: means over so many folds of the training notes, in which there is such PHI; 0 for all.
+        :param n_folds: take means over the first so many folds of the training notes, those with such PHI; 0 for all.
         """
         by_fold, (what, _, name) = n_folds is not None, scope.partition(" ")
         answers = self.out_of_fold if by_fold else self.answers
@@ -166,7 +166,7 @@ class PaperRun:
         return {m: sum(value[m] for value in values) / len(values) for m in MEASURES} if values else None
 
     def _scores(self, report: Report, what: str, name: str) -> list[Score]:
-        """The score of what a scope names, or of each of several."""
+        """The score of what a scope names, or several."""
         if what == "types":
             category = name.removeprefix("of ")
             return [score for score in report.types if self.training.label_set.category(score.name) == category]
@@ -174,7 +174,7 @@ class PaperRun:
             "": [report.strict], "criterion": report.criteria, "category": report.categories,
             "type": report.types, "any": report.types,
         }[what]  # fmt: skip
-        # What the script counts without IDNUM are all labels of HIPAA where there is no such label.
+        # Where no label IDNUM exists, what the script counts without it is all labels of HIPAA.
         named = [name, name.replace("hipaa-script", "hipaa")] if what else [report.strict.name]
         return [score for wanted in named for score in found if score.name == wanted][:1]
 

@@ -1,6 +1,6 @@
-"""Which notes to annotate: the sentences that are likely to have PHI, or documents of all kinds and institutions.
+"""Which notes to annotate: sentences that are likely to have PHI, or documents of all kinds and institutions.
 
-    preselected(corpus, "en")                          sentences with something that a list or pattern knows, marked
+    preselected(corpus, "en")                          sentences in which a list or pattern finds something, marked
     sampled(surveys, reports, Sampling("^[^-]+"))      so many surveys and patient files of each institution
 
 AnonyMate (Adams et al. 2019, section 2.2) selects inputs by lexical resources and rules, which also annotate them
@@ -33,15 +33,15 @@ _SET = "anonymate2019"
 _LISTED = {
     "first_name": "Person", "last_name": "Person", "city": "Location", "region": "Location", "country": "Location",
 }  # fmt: skip
-"""Gazetteer column -> the type of AnonyMate that its entries are marked as, where they have a capital."""
+"""Gazetteer column -> the AnonyMate type for its entries; only entries with a capital are marked."""
 
 
 def preselected(corpus: Corpus, language: str) -> Corpus:
-    """The sentences in which a list of names or places or a shipped pattern finds something, each as a note.
+    """Each sentence in which a list of names or places or a shipped pattern finds something, as a note.
 
-    :param corpus: notes; their own spans are not looked at.
+    :param corpus: notes; their own spans are ignored.
     :param language: of the notes, as an ISO 639-1 code.
-    :returns: what was found as spans in the types of AnonyMate, for annotators to correct.
+    :returns: the sentences with what was found as spans of AnonyMate types, for annotators to correct.
     """
     settings = FeatureSettings(language=language)
     cut: list[Document] = []
@@ -66,7 +66,7 @@ def preselected(corpus: Corpus, language: str) -> Corpus:
 
 
 def _listed(table: FeatureTable) -> Iterator[Mark]:
-    """The runs of words with a capital that lists have, by type; words of two types are of the first."""
+    """Runs of capitalised words that are in a list, by type; words of two types get the first."""
     types = [""] * len(table)
     for column, of_type in _LISTED.items():
         values = table.space.values(column)
@@ -81,7 +81,7 @@ def _listed(table: FeatureTable) -> Iterator[Mark]:
 
 
 def sampled(surveys: Corpus, reports: Corpus, plan: Sampling) -> Corpus:
-    """The documents that are drawn: of each institution surveys, then patient files, which have the patient's id.
+    """Documents drawn from each institution: surveys, then patient files, each with the patient's id.
 
     :raises SettingsError: if a pattern is no regular expression.
     :raises CorpusError: if nothing can be drawn.
@@ -120,7 +120,7 @@ def sampled(surveys: Corpus, reports: Corpus, plan: Sampling) -> Corpus:
 
 
 def _by(notes: Sequence[Document] | Iterator[Document], pattern: str) -> dict[str, list[Document]]:
-    """The notes by what a pattern finds in their names; by nothing without a pattern, or where it finds nothing."""
+    """The notes by what a pattern finds in their names; by "" without a pattern or if it finds nothing."""
     found: dict[str, list[Document]] = defaultdict(list)
     for note in notes:
         match = re.search(pattern, note.id) if pattern else None

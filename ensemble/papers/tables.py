@@ -2,8 +2,8 @@
 
     filled({"number": 4, "title": "...", "rows": [...]}, run).table
 
-A paper declares its tables in `published/NAME.toml`. All have a `number` (a name where it is no table in the paper) and
-a `title`. The kinds:
+`published/NAME.toml` declares the tables of a paper. Each has a `number` (a name if it is no table in the paper) and a
+`title`. The kinds:
 
 figures       the default: `measures` (P, R and F1 if not said) of systems. A row has its `name`, what the paper has
               of it (`paper`, one string a measure and column) and, where it is ours too, `ours`, the submodels: one
@@ -18,7 +18,7 @@ counts        how many PHI: `by`, `figures`, `parts` (the corpora of the paper),
 facts         settings and numbers: `setting`, `svm`, `rules`, `crosses` or `off_tokens`, beside `paper`
 places, alone, differences     see `ensemble.papers.places`
 
-A figure of a system that lacks a part of the paper's is marked, and the note below the table says what is missing.
+A figure of a system that lacks a part of the paper's system is marked; the note below the table says what is missing.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ Declared = Mapping[str, Any]
 
 
 class _Figure(NamedTuple):
-    """Our values of one row and column, by measure; and why there are none, or they are of less than the paper's."""
+    """Our values of one row and column, by measure, and why they are absent or come from an incomplete system."""
 
     values: Mapping[str, float] | None = None
     lacking: tuple[str, ...] = ()
 
     def cells(self, measures: Sequence[str]) -> list[str]:
-        """As they are shown; empty strings without values."""
+        """The cells to show; empty strings without values."""
         if self.values is None:
             return [""] * len(measures)
         return [f"{100 * self.values[m]:+.2f}" if m == _CHANGE else percent(self.values[m]) for m in measures]
@@ -65,7 +65,7 @@ def _figures(declared: Declared, run: PaperRun) -> Filled:
     has_paper = any(row.get("paper") for row in given)
     columns = declared.get("columns", [{}])
     if not has_paper:
-        # Of what the paper does not have, only what is there.
+        # If the paper has no figures, only columns that this run has are shown.
         columns = [column for column in columns if run.of(column.get("added", 0))]
     found = [[_figure({**declared, **row, **column}, run) for column in columns] for row in given]
     if _CHANGE in measures:
@@ -105,7 +105,7 @@ def _figures(declared: Declared, run: PaperRun) -> Filled:
 
 
 def _rows(declared: Declared, run: PaperRun) -> list[Declared]:
-    """The rows that are declared, or those of all types or categories; with one for notes in no language of theirs."""
+    """The declared rows, or one for each type or category; one is added for notes in a language that no row names."""
     if "by" not in declared:
         rows = list(declared["rows"])
         languages = {row["language"] for row in rows if "language" in row}
@@ -133,7 +133,7 @@ def _figure(given: Declared, run: PaperRun) -> _Figure:
 
 
 def _with_changes(found: Sequence[Sequence[_Figure]]) -> list[list[_Figure]]:
-    """With the difference of F1 from the first row, in the only column."""
+    """The figures with the difference of F1 from the first row, in the only column."""
     whole = found[0][0].values or {"F1": 0.0}
     return [
         [f._replace(values={**f.values, _CHANGE: f.values["F1"] - whole["F1"]} if f.values else None) for f in row]
@@ -146,13 +146,13 @@ def _lacking(figures: Iterable[_Figure]) -> list[str]:
 
 
 def _marked(reasons: Iterable[str], letters: dict[str, str]) -> str:
-    """The letters of some reasons, in brackets after a blank; new reasons take the next ones."""
+    """The letters of some reasons, in brackets after a blank; new reasons get the next letters."""
     found = [letters.setdefault(reason, chr(ord("a") + len(letters))) for reason in reasons]
     return f" ({', '.join(sorted(found))})" if found else ""
 
 
 def _as_json(figures: Sequence[_Figure], columns: Sequence[Declared], measures: Sequence[str]) -> Any:
-    """A list, or one for each column by its name; `None` where there are no values."""
+    """A list, or one for each column by name; `None` if there are no values."""
     found = [[figure.values[m] for m in measures] if figure.values else None for figure in figures]
     named = "name" in columns[0] if columns else False
     return {c["name"]: values for c, values in zip(columns, found, strict=True)} if named else found[0]
@@ -161,9 +161,9 @@ def _as_json(figures: Sequence[_Figure], columns: Sequence[Declared], measures: 
 class PaperTable(NamedTuple):
     """One table of a paper.
 
-    :ivar number: in the paper; a name where it is no table there.
-    :ivar rows: as JSON can hold them.
-    :ivar apart: categories that a picture of the table shows apart; `None` where there is no picture.
+    :ivar number: in the paper; a name if it is no table there.
+    :ivar rows: ready for JSON.
+    :ivar apart: categories that a picture of the table shows in their own panel; `None` if there is no picture.
     """
 
     number: int | str
@@ -181,7 +181,7 @@ def filled(declared: Declared, run: PaperRun, options: PaperOptions = DEFAULT) -
 
 
 def _counts(declared: Declared, run: PaperRun) -> Filled:
-    """How many PHI of each type or category the corpora have; those that HIPAA lists have a star in a list of types."""
+    """How many PHI of each type or category the corpora have; in a list of types, those of HIPAA have a star."""
     labels, figures, what = run.training.label_set, declared["figures"], ONE_OF[declared["by"]]
     added = {f"added {n}": own.added for n, own in enumerate(run.with_added, 1) if own.added is not None}
     corpora = {"training": run.training, "test": run.test, **added}

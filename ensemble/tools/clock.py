@@ -7,9 +7,9 @@
     watch = Stopwatch()
     watch.spent()                      Spent(wall=12.3, cpu=11.8, cached=False)
 
-In the main thread a signal interrupts, even inside a regular expression or a wait. In another thread, as in a worker of
-Dask, Python raises the exception at the next bytecode; compiled code that never returns is left to the runner, which
-gives up the process.
+In the main thread a signal interrupts, even inside a regular expression or a wait. In another thread, such as a Dask
+worker's, Python raises the exception at the next bytecode; if compiled code never returns, the runner gives up the
+process.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 @contextmanager
 def deadline(seconds: float, error: type[Exception], *, busy: bool = False) -> Iterator[None]:
-    """Raise an error in the block when the time is over; no limit if `seconds` is 0.
+    """Raise an error in the block when the time is up; no limit if `seconds` is 0.
 
     :param error: raised without arguments.
-    :param busy: count only processor time of the process; has an effect only in the main thread.
+    :param busy: count only the processor time of the process; works only in the main thread.
     """
     if seconds <= 0:
         yield
@@ -86,7 +86,7 @@ class Spent(NamedTuple):
 
     :param wall: seconds by the clock.
     :param cpu: seconds of processor time, of all threads.
-    :param cached: whether the result was read from a cache, so that the seconds are not those of the work.
+    :param cached: whether the result was read from a cache; then the seconds are not those of the work.
     """
 
     wall: float
@@ -95,7 +95,7 @@ class Spent(NamedTuple):
 
 
 class Stopwatch:
-    """Measures from its creation on."""
+    """Measures time from its creation on."""
 
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()

@@ -1,4 +1,4 @@
-"""Lists in one string, as options and variables of the environment have them.
+"""Lists in one string, as in options and environment variables.
 
 comma_list("regex, crf,")     ("regex", "crf")
 """
@@ -7,5 +7,5 @@ from __future__ import annotations
 
 
 def comma_list(text: str) -> tuple[str, ...]:
-    """What commas join, without the blanks around it; empty entries are left out."""
+    """The entries between commas, without surrounding blanks; empty ones are left out."""
     return tuple(entry for part in text.split(",") if (entry := part.strip()))

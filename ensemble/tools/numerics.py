@@ -4,10 +4,10 @@
     keep_freed_memory()                             in the process itself
     keep_all()                                      after loading an engine
 
-Several threads in each of several processes are slower than one. On processors that OpenBLAS does not know, such as
-AMD's newer ones, it uses kernels for AVX2; those for AVX-512 take half the time. glibc returns large arrays to the
-system after each use. Python's garbage collector examines the objects of an engine again and again, a tenth of a second
-each time.
+In several processes, several threads each are slower than one. On processors that OpenBLAS does not know, such as AMD's
+newer ones, it uses kernels for AVX2; those for AVX-512 take half the time. glibc returns large arrays to the system
+after each use. Python's garbage collector examines the objects of an engine again and again, which takes a tenth of a
+second each time.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ ONE_THREAD = dict.fromkeys(
 _KERNELS = "OPENBLAS_CORETYPE"
 _PROCESSOR = Path("/proc/cpuinfo")
 _AVX_512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
-"""What OpenBLAS's kernels for Intel's Skylake X need."""
+"""The processor flags that OpenBLAS's kernels for Intel's Skylake X need."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Numbers of glibc's `mallopt`."""
+"""Parameter numbers of glibc's `mallopt`."""
 _KEPT, _MOST_MAPPED = 256 << 20, 32 << 20
 """In bytes; the second is the most that glibc allows."""
 
@@ -47,7 +47,7 @@ def numeric_environment(processor: Path = _PROCESSOR) -> dict[str, str]:
 
 
 def _is_unknown_to_openblas(processor: Path) -> bool:
-    """Whether this is a processor of AMD with AVX-512; OpenBLAS knows those of Intel."""
+    """Whether this is an AMD processor with AVX-512; OpenBLAS knows Intel's."""
     try:
         lines = processor.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -65,6 +65,6 @@ def keep_freed_memory() -> None:
 
 
 def keep_all() -> None:
-    """Exclude all present objects from garbage collection, and collect new ones seldom."""
+    """Exclude all present objects from garbage collection, and collect new ones rarely."""
     gc.freeze()
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])

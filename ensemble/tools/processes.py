@@ -1,15 +1,15 @@
-"""Work in parallel processes, which end when this one does, and leave Ctrl-C to it.
+"""Parallel processes, which end when this one does and leave Ctrl-C to it.
 
     for result in in_processes(calls, jobs=2): ...          each as soon as it is finished
     with keeping(lambda: "7 of 24 fits are kept"): ...      the message after Ctrl-C
     pool = start_pool(2)                                    an executor with two new processes
     end_pool(pool)                                          kills them at once
 
-A terminal sends Ctrl-C to all processes. Here only the first one receives it: it ends the others and reports what is
-kept, without tracebacks.
+A terminal sends Ctrl-C to all processes. Here only the first one reacts: it ends the others and reports what is kept,
+without tracebacks.
 
-The executor is joblib's copy of loky, and only this module knows it: that of the standard library cannot start clean
-processes with another environment, nor kill those that hang.
+The executor is joblib's copy of loky, which only this module uses: the standard library's cannot start clean processes
+with another environment, nor kill those that hang.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def keeping(what: Callable[[], str]) -> Iterator[None]:
 def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_order: bool = False) -> Iterator[_R]:
     """The results of calls, each as soon as it is finished, or in the order of the calls.
 
-    The processes remain for the next calls, until this one ends, a call fails, or Ctrl-C.
+    The processes remain for the next calls until this one ends, a call fails, or somebody presses Ctrl-C.
 
-    :param calls: functions that can be pickled; `None` as long as the next one waits for another's result.
+    :param calls: functions that can be pickled; `None` while the next one waits for another's result.
     :param jobs: processes; with 1 the calls run in this one.
-    :raises MemoryError: if a process died, which is usually for lack of memory.
+    :raises MemoryError: if a process died, usually for lack of memory.
     """
     if jobs == 1:
         yield from (call() for call in calls if call)
@@ -59,7 +59,7 @@ def in_processes(calls: Iterable[Callable[[], _R] | None], *, jobs: int, in_orde
     try:
         while True:
             with _without_interrupts():
-                # No more than the processes take at once: ending a pool fails while calls wait in it.
+                # Submit no more than the processes take at once: ending a pool fails while calls wait in it.
                 for call in islice(todo, jobs + 1 - len(pending)):
                     if call is None:
                         break
@@ -100,7 +100,7 @@ def end_pool(pool: Executor) -> None:
 
 
 def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
-    """Wait some milliseconds until no call waits in the pool, as ending it would fail."""
+    """Wait some milliseconds until no call waits in the pool: otherwise ending it would fail."""
     end = time.monotonic() + _SECONDS_BETWEEN_LOOKS
     while not all(future.running() or future.done() for future in futures) and time.monotonic() < end:
         time.sleep(0.005)
@@ -108,7 +108,7 @@ def _wait_for_start(futures: Iterable[Future[_R]]) -> None:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Let processes and threads that begin here, and their children, ignore Ctrl-C."""
+    """Let processes and threads that start here, and their children, ignore Ctrl-C."""
     # Otherwise it would start with the first process, and then unblock Ctrl-C.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -10,8 +10,8 @@
     with meter("de-identifying") as show:                        a run over notes, which may continue an earlier one
         show(notes=6400, fraction=0.12, quarantined=1)
 
-The outermost stage is shown when it begins, and then a thread writes a line at least every ten seconds. The share and
-the time left are those of the outermost stage.
+The outermost stage is shown when it begins; then a thread writes a line at least every ten seconds. The share and the
+time left are those of the outermost stage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SECONDS_BETWEEN_LOOKS = 0.25
 _LEAST_SECONDS = 1.0
 """The time left is estimated from here on."""
 _LEAST_SHARE = 0.1
-"""The share from which on the time left is estimated if the share comes from `look`."""
+"""The time left is estimated from this share on if the share comes from `look`."""
 
 Look = Callable[[], tuple[float, str]]
 """Returns how much of a stage is done, in the units of its total (0 if unknown), and the current step in words."""
@@ -40,8 +40,8 @@ class Stage:
 
     :param total: the amount of work in any unit; 0 if unknown, and then no share is shown.
     :param weight: its part of the total of the stage around it.
-    :param look: returns its progress, if that is not set from inside.
-    :param done: the amount that is done, of which `first` was done before it began.
+    :param look: returns its progress, if the stage does not set it itself.
+    :param done: the amount that is done, including `first`, which was done before it began.
     """
 
     name: str
@@ -73,7 +73,7 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | None = None) -> Iterator[Stage]:
-    """Show some work on standard error; parameters as of `Stage`."""
+    """Show some work on standard error; the parameters are those of `Stage`."""
     at = Stage(name, total, weight, look)
     with nullcontext() if _STAGES else _displayed():
         _STAGES.append(at)
@@ -81,7 +81,7 @@ def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | No
         try:
             yield at
             if len(_STAGES) == 1 and at.total and not at.words:
-                # The stages inside showed less than the whole last.
+                # The stages inside last showed less than the whole.
                 at.done = at.total
                 at.finish()
         finally:
@@ -94,7 +94,7 @@ def stage(name: str, *, total: float = 0.0, weight: float = 1.0, look: Look | No
 
 @contextmanager
 def progress(description: str, *, total: int, weight: float = 1.0) -> Iterator[Callable[[str], None]]:
-    """A stage of equal steps; the value is called once for each finished step, with its name or ``""``."""
+    """A stage of equal steps; call the value once for each finished step, with its name or ``""``."""
     with stage(description, total=total, weight=weight) as at:
 
         def advance(step: str) -> None:

@@ -1,4 +1,4 @@
-"""Model cards and HTML pages from templates; pages share one base: head, style, and a policy against fetching anything.
+"""Model cards and HTML pages from templates; all pages share a head, a style, and a policy against fetching anything.
 
     template("phistack.ensemble.views", "errors_template.html").render(tables=tables)
 

@@ -21,10 +21,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _CORE = ("tensorflow", "keras", "scikit-learn", "python-crfsuite", "numpy", "scipy", "lxml", "pyarrow", "typer")
-"""The libraries that results depend on or that read files."""
+"""The libraries that results depend on, or that read files."""
 
 _ALSO = {"tensorflow": ("tensorflow-cpu", "tensorflow-intel")}
-"""Packages that bring the same library under another name."""
+"""Packages that contain the same library under another name."""
 
 _PACKAGES = ("features", "tbed", "submodels", "ensemble")
 _CODE = (".py", ".toml", ".txt")
@@ -44,7 +44,7 @@ def version_lines() -> tuple[str, ...]:
 
 
 def installed(name: str) -> str:
-    """The version of a package, or of one that brings the same library, or `not installed`."""
+    """The version of a package, or of one that contains the same library, or `not installed`."""
     for package in (name, *_ALSO.get(name, ())):
         with suppress(metadata.PackageNotFoundError):
             return metadata.version(package)

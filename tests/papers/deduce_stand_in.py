@@ -17,7 +17,7 @@ _MARKS = {
 
 
 class StandIn:
-    """Marks as the program gives them, some of whose offsets are numbers of NumPy."""
+    """Marks like those of the program; some offsets are NumPy numbers."""
 
     def deidentify(self, text: str) -> Any:
         """A document with annotations."""
@@ -28,7 +28,7 @@ class StandIn:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, version: str = "3.0.6") -> None:
-    """Let the stand-in be the installed program."""
+    """Make the stand-in the installed program."""
     monkeypatch.setattr(program, "need", lambda *what: None)
     monkeypatch.setattr(program, "_version", lambda: version)
     monkeypatch.setattr(program, "_program", StandIn)

@@ -16,7 +16,7 @@ Marked = list[tuple[str, str]]
 
 
 def corpora(*notes: tuple[str, Marked, Marked]) -> tuple[Corpus, Corpus]:
-    """Gold and system, from texts with the mentions that each of them marks."""
+    """Gold and system, from texts with the mentions that each marks."""
     sides: tuple[list[Document], list[Document]] = ([], [])
     for number, (text, *marked) in enumerate(notes):
         for side, mentions in zip(sides, marked, strict=True):

@@ -188,7 +188,7 @@ def quick_berg() -> EngineSettings:
 
 
 def from_elsewhere(corpus: Corpus, start: str) -> Corpus:
-    """The corpus with ids and patients that no other has."""
+    """The corpus with unique ids and patients."""
     notes = (replace(note, id=f"{start}{note.id}", group=f"{start}{note.group}") for note in corpus.documents)
     return replace(corpus, documents=tuple(notes))
 

@@ -32,7 +32,7 @@ TEXT = "Ann Hill of Acme met a Dutch friend. Utrecht, on 3 May 2019: seven or 45
 
 @pytest.fixture(autouse=True)
 def _tagger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NLTK's chunker, whose data is not everywhere, is played: a few names, and else whatever has a capital."""
+    """A stand-in for NLTK's chunker, whose data may be missing: a few names, otherwise whatever has a capital."""
 
     def tags(words: Sequence[str]) -> list[str]:
         return [TYPES.get(word, "PERSON" if word.istitle() and len(word) > 3 else "O") for word in words]

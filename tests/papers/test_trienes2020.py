@@ -67,7 +67,7 @@ def test_a_search_of_the_paper_is_one_command(phistack: Phistack, tmp_path: Any)
 
 
 def test_no_path_of_the_crf_goes_from_outside_to_inside() -> None:
-    """So that there is nothing to mend where the paper mends it."""
+    """So there is nothing to repair where the paper repairs it."""
     tables = FeatureSpace(FeatureSettings(language="nl")).fit(NOTES.documents[:4])
     chain = new_submodel("crf", {**CRF_PRESET.submodels["crf"], "max_iterations": 2}).fit(tables).chain_  # type: ignore[attr-defined]
     inside = [i for i, tag in enumerate(chain.tags) if tag.startswith("I-")]

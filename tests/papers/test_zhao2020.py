@@ -152,7 +152,7 @@ def test_the_learning_rate_is_the_one_of_the_settings(notes: list[FeatureTable])
 
 
 def test_regularisation_stands_beside_the_mean_loss_of_a_sequence(notes: list[FeatureTable]) -> None:
-    """The same penalty as c2, which stands beside the sum over all sequences."""
+    """The same penalty as c2, which is added to the sum over all sequences."""
     assert parameters(sgd(), 1000)["c2"] == pytest.approx(0.15)
     assert parameters(CrfSubmodel(c2=0.7), 1000)["c2"] == 0.7
 
@@ -166,7 +166,7 @@ def test_a_cross_that_cannot_be_read_is_named_with_its_line(line: str) -> None:
 
 
 def test_a_bundle_spells_its_crosses_out(notes: list[FeatureTable], tmp_path: Path) -> None:
-    """So that a file that changes later changes no engine."""
+    """A later change of the file must not change an engine."""
     crf = CrfSubmodel(templates="zhao2020", max_iterations=2).fit(notes)
     crf.save(tmp_path)
     again = CrfSubmodel.load(SavedFiles.of_folder(tmp_path), notes[0].space)
@@ -182,7 +182,7 @@ def test_a_bundle_spells_its_crosses_out(notes: list[FeatureTable], tmp_path: Pa
 
 
 def test_without_an_average_the_last_weights_are_kept(notes: list[FeatureTable]) -> None:
-    """Of one step: from the same first weights an average that keeps a share stays behind."""
+    """After one step from the same first weights, an average that keeps a share lags behind."""
     small: dict[str, Any] = {
         "networks": 1, "word_size": 4, "lstm_size": 4, "channels": 2, "columns": ("stem",), "kernels": (2,),
         "language_model": 0.0, "replacement": 0.0, "dropout": 0.0, "word_dropout": 0.0, "value_dropout": 0.0,
