@@ -92,7 +92,7 @@ BAD: list[tuple[str, Callable[[], bytes], str]] = [
     ("docx", lambda: with_parts(letter(SECRET), document=b"<a>" * 5000), "is not well-formed XML at line 1"),
     ("pdf", lambda: pdf(shown(SECRET))[:200], "is not a PDF, or is damaged"),
     ("pdf", lambda: pdf(shown(SECRET), PICTURE), "a picture in place of text on page 2"),
-    ("pdf", lambda: pdf(shown("Dr. E") + b" " + PICTURE.replace(b"9 0 0 9", b"600 0 0 700")), "has a picture in the"),
+    ("pdf", lambda: pdf(shown("Dr. E") + b" " + PICTURE.replace(b"9 0 0 9", b"600 0 0 700")), "has a picture in place"),
     ("pdf", lambda: pdf(*[b""] * 10_000), "has no text on its 10000 pages"),
     ("pdf", lambda: pdf(shown(SECRET), trailer=LOCKED), "is encrypted; save it without"),
     ("pdf", lambda: pdf(b"BT /F 9 Tf %b ET" % (b"(x) Tj " * 4_000_000)), "takes too much time or memory to read"),
