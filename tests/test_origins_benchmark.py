@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from phistack.ensemble.synthesis.templates import is_held_out, lists_of, table
 from phistack.ensemble.tasks.training import train_bundle
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.features.documents import Document
+from phistack.features.errors import SettingsError
 
 
 def frame(document: Document) -> str:
@@ -56,16 +56,26 @@ def test_the_gap_is_between_the_best_and_the_worst() -> None:
     assert [*table_of(found).columns[0].cells] == ["dutch", "greek", "korean"]
 
 
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("origins") / "engine"
+    train_bundle(synthesize(24, seed=1), path, EngineSettings(folds=2).only(("regex",)))
+    return str(path)
+
+
 def test_the_command_prints_a_row_an_origin(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    engine: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes = synthesize(24, seed=1)
-    train_bundle(notes, tmp_path / "engine", EngineSettings(folds=2).only(("regex",)))
     chosen = [*table("en/origins")][:8]
-    monkeypatch.setattr(
-        sys, "argv", ["origins", str(tmp_path / "engine"), "--origins", ",".join(chosen), "--sentences", "20"]
-    )
+    monkeypatch.setattr(sys, "argv", ["origins", engine, "--origins", ",".join(chosen), "--sentences", "20"])
     origins.main()
     said = capsys.readouterr().out
     assert all(origin in said for origin in chosen)
     assert said.splitlines()[-1].startswith("largest gap ")
+
+
+def test_an_engine_for_a_language_without_sentences_is_refused(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(origins, "SENTENCES", {"de": SENTENCES["de"]})
+    monkeypatch.setattr(sys, "argv", ["origins", engine])
+    with pytest.raises(SettingsError, match="there is no language with sentences named en"):
+        origins.main()

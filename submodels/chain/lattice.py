@@ -184,7 +184,7 @@ def viterbi(chain: Chain, emissions: Floats, lines: Lines) -> Integers:
             block = slice(first, first + _SEQUENCES_AT_ONCE)
             # (n_block, L, L): [token, to, from]. Only the best of the paths that arrive in a tag can go on.
             scores[now][block] += (scores[before][block, None] + into).max(axis=2)
-    # (n,): from the best last tag of each sequence back along its path, whose steps are found again.
+    # (n,): from the best last tag of each sequence back along its path, recomputing the step into each tag.
     path = np.zeros(len(scores), dtype=np.int64)
     last = lines.place[lines.last]
     path[last] = (scores[last] + chain.end).argmax(axis=1)
