@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import lzma
 import random
 from dataclasses import replace
 from itertools import pairwise
@@ -21,6 +22,7 @@ from phistack.features.saved_files import SavedFiles
 from phistack.submodels.blstm.training import f1_of
 from phistack.submodels.chain.crf import Chain
 from phistack.submodels.chain.lattice import Lattice
+from phistack.submodels.crf import crfsuite
 from phistack.submodels.crf import emissions as crf_emissions
 from phistack.submodels.crf.crfsuite import read_weights
 from phistack.submodels.crf.emissions import AttributeWeights
@@ -90,6 +92,20 @@ def test_phi_that_a_sentence_bound_cuts_is_found_where_the_sentences_of_a_line_a
     assert street in {c.span for c in joined.propose(unseen)[0] if c.chosen}
     apart = CrfSubmodel(max_iterations=10, join_sentences=False).fit(tables)
     assert street not in {c.span for c in apart.propose(unseen)[0]}
+
+
+def test_weights_are_rounded_and_nothing_else_of_the_model_changes(
+    training_tables: list[FeatureTable], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = CrfSubmodel(max_iterations=5).fit(training_tables).model_
+    monkeypatch.setattr(crfsuite, "rounded", lambda model: model)
+    long = CrfSubmodel(max_iterations=5).fit(training_tables).model_
+    found, expected = read_weights(short), read_weights(long)
+    assert (found.labels, found.attributes) == (expected.labels, expected.attributes)
+    assert found.state == pytest.approx(expected.state, rel=2**-11, abs=0)
+    assert found.transitions == pytest.approx(expected.transitions, rel=2**-11, abs=0)
+    assert len(lzma.compress(short)) < 0.9 * len(lzma.compress(long))
+    assert crfsuite.rounded(short) == short
 
 
 def cut_after_full_stops(table: FeatureTable) -> FeatureTable:
