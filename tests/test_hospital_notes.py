@@ -14,13 +14,14 @@ from benchmarks.hospital_notes.templates import LANGUAGES, SETS, Mention, filled
 from benchmarks.reached import ALL, Tally
 from phistack.ensemble.synthesis.templates import all_text
 from phistack.features.documents import Span
+from phistack.features.errors import SettingsError
 from tests.annotated import annotated
 
 KINDS = {
     *("discharge", "triage", "nursing", "radiology", "pathology", "operation", "portal", "letter", "consult"),
     "emergency",
 }
-THERE = [(language, hand) for hand in SETS for language in LANGUAGES if (SETS[hand] / f"{language}.txt").exists()]
+THERE = [(language, hand) for hand in SETS for language in LANGUAGES]
 every_set = pytest.mark.parametrize(("language", "hand"), THERE)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -29,6 +30,11 @@ def _normalised(text: str) -> set[str]:
     """Its lines of five words or more, without slots, figures and case."""
     lines = (_LETTERS.findall(re.sub(r"\{[^}]*\}|\[\[[^\]]*\]\]", " ", line).casefold()) for line in text.splitlines())
     return {" ".join(words) for words in lines if len(words) >= 5}
+
+
+def test_a_language_without_hospital_notes_is_refused() -> None:
+    with pytest.raises(SettingsError, match="^there is no language with hospital notes named sv; there are en, de"):
+        templates("sv")
 
 
 @every_set

@@ -1,7 +1,7 @@
 """Measure an engine on invented hospital notes that nothing was trained on.
 
     python -m benchmarks.hospital_notes english                          400 notes; about a minute
-    python -m benchmarks.hospital_notes engine.zip --language no --notes 200 --seed 7
+    python -m benchmarks.hospital_notes engine.zip --language nl --notes 200 --seed 7
     python -m benchmarks.hospital_notes english --set third              the notes of another author
     python -m benchmarks.hospital_notes english --noise none --recall high --errors missed.tsv
 
