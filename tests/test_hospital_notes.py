@@ -33,7 +33,7 @@ def _normalised(text: str) -> set[str]:
 
 
 def test_a_language_without_hospital_notes_is_refused() -> None:
-    with pytest.raises(SettingsError, match="^there is no language with hospital notes named sv; there are en, de"):
+    with pytest.raises(SettingsError, match=r"^there is no language with hospital notes named sv; there are en, de"):
         templates("sv")
 
 
