@@ -108,7 +108,7 @@ def test_the_command_gives_bounds_of_each_choice_of_recall(certificate: tuple[Pa
     found = json.loads(text)
     assert list(found["bounds"]) == ["everything", "high", "balanced", "precise"]
     shares = [of["all"]["share"][0] for of in found["bounds"].values()]
-    # Between them, a lower threshold can prefer another of two overlapping candidates, which leaves a few letters more.
+    # Between them, a part of a trade that only a lower threshold accepts keeps the pattern of the whole trade away.
     assert (min(shares), max(shares)) == (shares[0], shares[-1]) and found["allowed"][0] == "everything"
     assert not any(d.text[s.start : s.end] in text for d in NOTES.documents for s in d.spans if s.label == "PATIENT")
 
