@@ -227,7 +227,7 @@ _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("we
 _STATE, _TRANSITION = 0, 1
 
 _WEIGHT_BITS = 11
-"""As of a 16-bit float, without its limits of range: a weight is at most a twentieth of a percent off."""
+"""As many as a 16-bit float has; rounding changes a weight by at most a twentieth of a percent."""
 
 _MOST_LABELS, _LONGEST_STRING, _MOST_CELLS = 2_000, 1_000, 2**28
 """Limits on the memory for a damaged file."""
@@ -267,10 +267,7 @@ def _read(data: bytes) -> CrfWeights:
         raise ValueError("more tags or attributes than a model has")
     labels = _strings(data, at_labels, n_labels)
     attributes = _strings(data, at_attributes, n_attributes)
-    chunk, _, n_features = _FEATURES.unpack_from(data, at_features)
-    if chunk != b"FEAT":
-        raise ValueError("no features where they should be")
-    features = np.frombuffer(data, _FEATURE, n_features, at_features + _FEATURES.size)
+    features = _features(data, at_features)
     if not np.isfinite(features["weight"]).all():
         raise ValueError("a weight is no number")
     state = _table(features[features["type"] == _STATE], (n_attributes, n_labels))
@@ -280,13 +277,19 @@ def _read(data: bytes) -> CrfWeights:
 
 def rounded(model: bytes) -> bytes:
     """The model file with weights of `_WEIGHT_BITS` significant bits, so that most of their bytes are zero."""
-    at_features = _HEADER.unpack_from(model)[7]
-    n_features = _FEATURES.unpack_from(model, at_features)[2]
     data = bytearray(model)
-    features = np.frombuffer(data, _FEATURE, n_features, at_features + _FEATURES.size)
+    features = _features(data, _HEADER.unpack_from(model)[7])
     fraction, exponent = np.frexp(features["weight"])
     features["weight"] = np.ldexp(np.round(np.ldexp(fraction, _WEIGHT_BITS)), exponent - _WEIGHT_BITS)
     return bytes(data)
+
+
+def _features(data: bytes | bytearray, begin: int) -> NDArray[np.void]:
+    """The features that begin at a byte, as a view of the data; raises ValueError if there are none."""
+    chunk, _, n_features = _FEATURES.unpack_from(data, begin)
+    if chunk != b"FEAT":
+        raise ValueError("no features where they should be")
+    return np.frombuffer(data, _FEATURE, n_features, begin + _FEATURES.size)
 
 
 def _table(features: NDArray[np.void], shape: tuple[int, int]) -> NDArray[np.float64]:
