@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -109,9 +108,7 @@ def test_the_command_gives_bounds_of_each_choice_of_recall(certificate: tuple[Pa
     found = json.loads(text)
     assert list(found["bounds"]) == ["everything", "high", "balanced", "precise"]
     shares = [of["all"]["share"][0] for of in found["bounds"].values()]
-    # A pattern adds nothing where the engine accepts a part of its span, so a lower threshold may leave a little more.
-    assert all(safer <= other + 0.001 for safer, other in pairwise(shares))
-    assert (min(shares), max(shares)) == (shares[0], shares[-1]) and found["allowed"][0] == "everything"
+    assert shares == sorted(shares) and shares[0] < shares[-1] and found["allowed"][0] == "everything"
     assert not any(d.text[s.start : s.end] in text for d in NOTES.documents for s in d.spans if s.label == "PATIENT")
 
 

@@ -60,6 +60,14 @@ def test_what_rules_find_is_added_with_their_name_where_nothing_is_accepted() ->
     assert (vote.source, vote.evidence) == (MERGED_RULES, "email")
 
 
+@pytest.mark.parametrize(("label", "widened"), [("EMAIL", True), ("DOCTOR", False)])
+def test_a_match_replaces_a_part_of_it_that_has_its_label(label: str, widened: bool) -> None:
+    part = Span(5, 8, label)
+    found = merged_into("Mail ann@ward.org", [part])
+    assert [d.span for d in found if d.accepted] == [Span(5, 17, "EMAIL") if widened else part]
+    assert (part in {d.span for d in found if not d.accepted}) == widened
+
+
 def test_of_matches_that_overlap_the_longest_counts() -> None:
     found = merged_into("Fax: (617) 555-0199", [])
     assert len(found) == 1 and not any(a.span.overlaps(b.span) for a in found for b in found if a is not b)

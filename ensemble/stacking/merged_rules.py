@@ -5,8 +5,8 @@
     rules.merged(tables, decisions)                              the decisions, with the matches of the rules
 
 Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few training notes have
-structured text, but its keys say what a value is. A match is accepted if it overlaps no accepted span; of overlapping
-matches the longest counts.
+structured text, but its keys say what a value is. A match is accepted if it overlaps no accepted span, or only spans of its
+label within it, which it replaces; of overlapping matches the longest counts.
 """
 
 from __future__ import annotations
@@ -88,16 +88,17 @@ class MergedRules:
         return hits
 
     def merged(self, tables: Tables, decisions: Iterable[Sequence[Decision]]) -> Iterator[list[Decision]]:
-        """The decisions on each note with the matches that overlap no accepted span, sorted by span."""
+        """The decisions on each note with the accepted matches, sorted by span."""
         for matches, of_note in zip(self._matches(tables), decisions, strict=True):
-            taken = [decision.span for decision in of_note if decision.accepted]
-            new = []
-            for span in sorted(matches, key=lambda span: (span.start - span.end, span)):
-                if not any(map(span.overlaps, taken)):
-                    taken.append(span)
-                    vote = Candidate(span, MERGED_RULES, evidence=matches[span])
-                    new.append(Decision(span, 1.0, True, (vote,)))
-            yield sorted([*of_note, *new], key=lambda decision: decision.span)
+            by_length = sorted(matches, key=lambda span: (span.start - span.end, span))
+            found = list(of_note)
+            for span in by_length:
+                met = [decision for decision in found if decision.accepted and span.overlaps(decision.span)]
+                if all(_widens(span, decision.span) for decision in met):
+                    votes = (Candidate(span, MERGED_RULES, evidence=matches[span]), *(v for d in met for v in d.votes))
+                    found = [replace(d, accepted=False) if d in met else d for d in found]
+                    found.append(Decision(span, 1.0, True, votes))
+            yield sorted(found, key=lambda decision: decision.span)
 
     def save(self, folder: Path) -> None:
         """Write the patterns, as a person can read and edit them."""
@@ -108,6 +109,11 @@ class MergedRules:
         """Read what `save` wrote; :raises BundleError: if it is not that."""
         with damage_refused("the rules of the engine that are merged after the stacker"):
             return cls(saved_patterns(files.text(_FILE), shipped_patterns(language)), language)
+
+
+def _widens(span: Span, other: Span) -> bool:
+    """Whether a span is longer than another of its label that it holds whole."""
+    return span.label == other.label and span != other and span.start <= other.start and other.end <= span.end
 
 
 def _label_in(pattern: Pattern, labels: Sequence[str]) -> str:
