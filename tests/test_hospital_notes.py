@@ -5,12 +5,13 @@ import re
 from collections import Counter
 
 import pytest
+from stdnum import luhn
 
 from benchmarks.hospital_notes.__main__ import counted
 from benchmarks.hospital_notes.noise import NOISE, noisy
 from benchmarks.hospital_notes.notes import corpus_of, inside, invented
 from benchmarks.hospital_notes.people import FORMS, Person
-from benchmarks.hospital_notes.templates import LANGUAGES, SETS, Mention, filled, templates, world
+from benchmarks.hospital_notes.templates import SETS, Mention, Template, filled, languages, templates, world
 from benchmarks.reached import ALL, Tally
 from phistack.ensemble.synthesis.templates import all_text
 from phistack.features.documents import Span
@@ -21,7 +22,7 @@ KINDS = {
     *("discharge", "triage", "nursing", "radiology", "pathology", "operation", "portal", "letter", "consult"),
     "emergency",
 }
-THERE = [(language, hand) for hand in SETS for language in LANGUAGES]
+THERE = [(language, hand) for hand in SETS for language in languages(hand)]
 every_set = pytest.mark.parametrize(("language", "hand"), THERE)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -32,9 +33,11 @@ def _normalised(text: str) -> set[str]:
     return {" ".join(words) for words in lines if len(words) >= 5}
 
 
-def test_a_language_without_hospital_notes_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"^there is no language with hospital notes named sv; there are en, de"):
-        templates("sv")
+@pytest.mark.parametrize(("language", "hand", "others"), [("no", "second", ", sv"), ("sv", "third", "")])
+def test_a_language_without_hospital_notes_is_refused(language: str, hand: str, others: str) -> None:
+    there = rf"^there is no language with hospital notes named {language}\b.*; there are de, en, es, nl{others}$"
+    with pytest.raises(SettingsError, match=there):
+        templates(language, hand)
 
 
 @every_set
@@ -154,3 +157,14 @@ def test_the_table_of_a_run_has_each_kind_noise_and_origin() -> None:
 
 def test_a_line_shows_what_was_missed() -> None:
     assert inside("a\nsaw Ann  Hill today\nb", Span(6, 9, "PATIENT")) == "saw [[Ann]] Hill today"
+
+
+def test_a_personal_number_fits_the_day_of_birth_and_the_sex() -> None:
+    """However often it stands in a note; its last digit checks it."""
+    template = Template("letter", "{dob.iso} {dob.pnr} {dob.pnr}", "F", (20, 90))
+    for seed in range(20):
+        text, mentions = filled(template, "sv", random.Random(seed))
+        dob, *numbers = (re.sub(r"\D", "", text[m.span.start : m.span.end]) for m in mentions)
+        assert [mention.slot for mention in mentions] == ["dob", "pnr", "pnr"]
+        (number,) = {number[-10:] for number in numbers}
+        assert number[:6] == dob[2:] and number[8] in "02468" and luhn.is_valid(number)

@@ -82,7 +82,7 @@ class Person:
             if between:
                 pieces.append((between, ""))
             if name:
-                part = "first" if name in ("first", "nick") else "last"
+                part = "first" if name in ("first", "nick", "f", "m") else "last"
                 pieces.append((values[name], part))
         return pieces
 

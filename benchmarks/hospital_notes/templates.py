@@ -6,7 +6,8 @@
     [no|mild] {drug} {5-20} mg, {He} ate     alternatives, words, numbers in a range, words that fit the sex
 
 A name with a label in the TOML of the language is an identifier; a name without one is a plain word. The same name is
-the same person, place or number within a note; `{doctor}` and `{doctor2}` are two people. `\f` is a form feed.
+the same person, place or number within a note; `{doctor}` and `{doctor2}` are two people. A form of a date may have its own
+label: `{dob.pnr}` is the patient's Swedish personal number. `\f` is a form feed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from stdnum import luhn
+
 from benchmarks.hospital_notes.people import UNDIVIDED, Person, draw_person, names_of
 from phistack.features.documents import Span
 from phistack.features.errors import SettingsError, no_such
@@ -28,7 +31,6 @@ from phistack.features.errors import SettingsError, no_such
 FOLDER = Path(__file__).parent
 SETS = {"second": FOLDER, "third": FOLDER / "third"}
 """Set -> the folder of its templates, values and names, all written by one author."""
-LANGUAGES = ("en", "de", "es", "nl")
 _HEAD = re.compile(r"^= (?P<kind>[a-z]+)(?: (?P<sex>[FM]))?(?: (?P<low>\d+)-(?P<high>\d+))?\n", re.M)
 _ALTERNATIVES = re.compile(r"\[([^\[\]\n]*\|[^\[\]\n]*)\]")
 _SLOT = re.compile(
@@ -64,6 +66,12 @@ class Mention:
 
 
 @cache
+def languages(hand: str = "second") -> tuple[str, ...]:
+    """The languages that have templates in a set."""
+    return tuple(sorted(path.stem for path in SETS[hand].glob("*.txt")))
+
+
+@cache
 def world(language: str, hand: str = "second") -> dict[str, Any]:
     """Labels, values, dates, words and names of a language in a set."""
     table: dict[str, Any] = tomllib.loads((SETS[hand] / f"{language}.toml").read_text(encoding="utf-8"))
@@ -73,8 +81,8 @@ def world(language: str, hand: str = "second") -> dict[str, Any]:
 @cache
 def templates(language: str, hand: str = "second") -> tuple[Template, ...]:
     """All templates of a language in a set, in the order of its file; :raises SettingsError: if it has none."""
-    if language not in LANGUAGES:
-        raise SettingsError(no_such("language with hospital notes", language, LANGUAGES))
+    if language not in languages(hand):
+        raise SettingsError(no_such("language with hospital notes", language, languages(hand)))
     _, *parts = re.split(r"(?m)^(?== )", (SETS[hand] / f"{language}.txt").read_text(encoding="utf-8"))
     return tuple(map(_template, parts))
 
@@ -140,7 +148,8 @@ class _Writer:
             yield from self._name(self._person(name), kind, form, in_case)
         elif kind in ("date", "dob"):
             day = self.born if kind == "dob" else self.day + timedelta(days=int(slot["days"] or 0))
-            yield in_case(self._date(day, form)), self.labels["date"], kind, ""
+            label = self.labels.get(form, self.labels["date"])
+            yield in_case(self._date(day, form)), label, form if form in self.labels else kind, ""
         elif kind == "age":
             yield str(self.age), self.labels["age"], "age", ""
         elif kind.lower() in self.world["words"]:
@@ -180,7 +189,15 @@ class _Writer:
         pattern = self.rng.choice(dates[form]) if form else self.usual
         for code, names in (("%B", "months"), ("%b", "short_months")):
             pattern = pattern.replace(code, dates[names][day.month - 1])
-        return day.strftime(pattern)
+        written = day.strftime(pattern)
+        return written.replace("####", self._serial(day)) if "####" in written else written
+
+    def _serial(self, day: date) -> str:
+        """What follows the day in the patient's personal number: two digits, one for the sex, and a check digit."""
+        if "serial" not in self.values:
+            of_sex = self.rng.choice("02468" if self.people["patient"].sex == "F" else "13579")
+            self.values["serial"] = f"{self.rng.randrange(100):02}{of_sex}"
+        return self.values["serial"] + luhn.calc_check_digit(f"{day:%y%m%d}{self.values['serial']}")
 
     def _value(self, name: str, kind: str) -> str:
         if name not in self.values:
