@@ -6,8 +6,8 @@
     [no|mild] {drug} {5-20} mg, {He} ate     alternatives, words, numbers in a range, words that fit the sex
 
 A name with a label in the TOML of the language is an identifier; a name without one is a plain word. The same name is
-the same person, place or number within a note; `{doctor}` and `{doctor2}` are two people. A form of a date may have its own
-label: `{dob.pnr}` is the patient's Swedish personal number. `\f` is a form feed.
+the same person, place or number within a note; `{doctor}` and `{doctor2}` are two people. A form of a date may have
+its own label: `{dob.pnr}` is the patient's Swedish personal number. `\f` is a form feed.
 """
 
 from __future__ import annotations
