@@ -93,10 +93,14 @@ def train(crf: CrfSubmodel, tables: Sequence[FeatureTable], tags: Sequence[list[
         # with all of them sorted, which is not learned from, prevents that.
         trainer.append([sorted(names[kept].tolist())], [OUTSIDE], _NOT_LEARNED)
     sequences = list(pieces(learned, lines))
+    rng, read = np.random.default_rng(seed), 1 - crf.noise
     for piece in sequences:
         of_tokens = attributes[:, piece].T
-        present = (of_tokens >= 0) & kept[of_tokens]
-        of_piece = [names[row[has]].tolist() for row, has in zip(of_tokens, present, strict=True)]
+        present = (of_tokens >= 0) & kept[of_tokens] & (rng.random(of_tokens.shape) < read)
+        # What is left counts more, so that the sum of a token's weights is as large as where all attributes are read.
+        of_piece = [
+            dict.fromkeys(names[row[has]].tolist(), 1 / read) for row, has in zip(of_tokens, present, strict=True)
+        ]
         trainer.append(of_piece, flat[piece].tolist())
     trainer.set_params(parameters(crf, len(sequences)))
     if crf.algorithm == "l2sgd":

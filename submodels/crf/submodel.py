@@ -40,7 +40,7 @@ _SETTINGS_FILE = "settings.json"
 
 _LIMITS = {
     "c1": (0, 1e6), "c2": (0, 1e6), "regularisation": (0, 1e3), "learning_rate": (1e-6, 10),
-    "max_iterations": (1, 10**6), "min_count": (1, 10**9), "look_alikes": (0, 1e6), "others": (0, 1),
+    "max_iterations": (1, 10**6), "min_count": (1, 10**9), "look_alikes": (0, 1e6), "others": (0, 1), "noise": (0, 0.9),
     "threshold": (1e-6, 1),
 }  # fmt: skip
 _ALGORITHMS = ("lbfgs", "l2sgd")
@@ -72,6 +72,8 @@ class CrfSubmodel(Submodel):
     :param min_count: attributes of fewer training tokens are dropped.
     :param look_alikes: number of hard negatives to learn from, per token of PHI; see `submodels.crf.crfsuite`.
     :param others: the share of all tokens to learn from as well; 1 is all.
+    :param noise: share of the attributes of each token that are not read in training, drawn by the seed, so that weight
+        is spread over more of them (feature noising; Wang et al. 2013). For notes unlike those that it learns from.
     :param threshold: least probability of a candidate that is not on the best path.
     """
 
@@ -92,6 +94,7 @@ class CrfSubmodel(Submodel):
     min_count: int = 2
     look_alikes: float = 0.3
     others: float = 0.05
+    noise: float = 0.0
     threshold: float = 0.05
 
     def __post_init__(self) -> None:
@@ -119,7 +122,7 @@ class CrfSubmodel(Submodel):
     def fit(self, tables: Sequence[FeatureTable], *, seed: int = 0) -> Self:
         """Learn from annotated notes.
 
-        :param seed: for the order of stochastic gradient descent; L-BFGS uses no random numbers.
+        :param seed: for the noise and the order of stochastic gradient descent; L-BFGS uses no random numbers.
         :raises TrainingError: if no note has PHI.
         :raises SettingsError: if a setting is out of its range.
         """
