@@ -94,6 +94,24 @@ def test_phi_that_a_sentence_bound_cuts_is_found_where_the_sentences_of_a_line_a
     assert street not in {c.span for c in apart.propose(unseen)[0]}
 
 
+def test_noise_spreads_the_weight_over_more_attributes_and_is_drawn_by_the_seed(
+    crf: CrfSubmodel, training_tables: list[FeatureTable], space: FeatureSpace
+) -> None:
+    fits = (CrfSubmodel(max_iterations=30, noise=0.3).fit(training_tables, seed=seed) for seed in (1, 1, 2))
+    noisy, again, other = fits
+    assert noisy.model_ == again.model_ != other.model_
+    noisy_share, share = (_share_of_greatest(one, 50) for one in (noisy, crf))
+    assert noisy_share < 0.95 * share
+    unseen = space.tables(UNSEEN)
+    assert f1_of(unseen, noisy.propose(unseen)) > 0.95
+
+
+def _share_of_greatest(crf: CrfSubmodel, number: int) -> float:
+    """The share of all weight that the attributes with the greatest weights have."""
+    weights = np.sort(np.abs(read_weights(crf.model_).state).max(axis=1))
+    return float(weights[-number:].sum() / weights.sum())
+
+
 def test_weights_are_rounded_and_nothing_else_of_the_model_changes(
     training_tables: list[FeatureTable], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Invented people with names of twenty origins, and how notes write them.
+"""Invented people with names of many origins, and how notes write them.
 
 person = draw_person(names_of(FOLDER), {"english": 5, "korean": 1}, random.Random(0), sex="F")
 person.written("formal"), domains)            [("Okafor", "last"), (", ", ""), ("Ngozi", "first")]
