@@ -165,6 +165,7 @@ def test_identifiers_in_structured_text_are_found_by_every_engine_that_ships(nam
         ("pt back in rm 12, asleep", "12"), ("Room 318-2", "318-2"), ("Moved to bed 7B.", "7B"), ("Zi. 14", "14"),
         ("Kamer 212 gereinigd", "212"), ("She works as a forklift operator at night", "forklift operator"),
         ("Occupation: retired teacher\nSmokes", "retired teacher"), ("Beruf: Dachdecker", "Dachdecker"),
+        ("<kamer>B2.14</kamer>", "B2.14"), ('"room": "C 12", "x": 1', "C 12"), ("<bed>occupied</bed>", ""),
         ("Bett 30 Grad", ""), ("Head of bed 30 degrees", ""), ("in bed 24 hours", ""), ("RM 2017", ""),
         ("Occupation: unemployed", ""), ("It works as an anticoagulant.", ""),
     ],
