@@ -5,8 +5,8 @@
     rules.merged(tables, decisions)                              the decisions, with the matches of the rules
 
 Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few training notes have
-structured text, but its keys say what a value is. A match is accepted if it overlaps no accepted span, or only spans of its
-label within it, which it replaces; of overlapping matches the longest counts.
+structured text, but its keys say what a value is. A match is accepted if it overlaps no accepted span, or only spans of
+its label within it, which it replaces; of overlapping matches the longest counts.
 """
 
 from __future__ import annotations
