@@ -119,6 +119,8 @@ def _tagged(slot: Placeholder, scene: Scene) -> list[tuple[str, Placeholder | No
     labels: Mapping[str, str] = scene.patient.world["labels"]
     parts = {labels[part]: part for part in ("last", "first") if part in labels}
     written = scene.pieces(slot)
+    if slot == Placeholder("DATE", slot.role):  # Without a form, its label would change from one mention to the next.
+        slot = replace(slot, form={labels.get("date"): "full", labels.get("date part"): "part"}.get(written[-1][1], ""))
     whole = len({label for _, label in written} - {""}) == 1
 
     def slot_of(label: str) -> Placeholder | None:
