@@ -90,15 +90,15 @@ class MergedRules:
     def merged(self, tables: Tables, decisions: Iterable[Sequence[Decision]]) -> Iterator[list[Decision]]:
         """The decisions on each note with the accepted matches, sorted by span."""
         for matches, of_note in zip(self._matches(tables), decisions, strict=True):
-            by_length = sorted(matches, key=lambda span: (span.start - span.end, span))
-            found = list(of_note)
-            for span in by_length:
-                met = [decision for decision in found if decision.accepted and span.overlaps(decision.span)]
-                if all(_widens(span, decision.span) for decision in met):
-                    votes = (Candidate(span, MERGED_RULES, evidence=matches[span]), *(v for d in met for v in d.votes))
-                    found = [replace(d, accepted=False) if d in met else d for d in found]
-                    found.append(Decision(span, 1.0, True, votes))
-            yield sorted(found, key=lambda decision: decision.span)
+            accepted = {decision.span: decision for decision in of_note if decision.accepted}
+            for span in sorted(matches, key=lambda span: (span.start - span.end, span)):
+                met = list(filter(span.overlaps, accepted))
+                if all(_widens(span, other) for other in met):
+                    vote = Candidate(span, MERGED_RULES, evidence=matches[span])
+                    votes = (vote, *(vote for other in met for vote in accepted.pop(other).votes))
+                    accepted[span] = Decision(span, 1.0, True, votes)
+            rest = [replace(d, accepted=False) for d in of_note if accepted.get(d.span) is not d]
+            yield sorted([*rest, *accepted.values()], key=lambda decision: decision.span)
 
     def save(self, folder: Path) -> None:
         """Write the patterns, as a person can read and edit them."""

@@ -22,7 +22,7 @@ from phistack.ensemble.synthesis.grammar import Placeholder, TemplatePiece, expa
 from phistack.ensemble.synthesis.marked_text import Style
 from phistack.ensemble.synthesis.notes import NoteWriter
 from phistack.ensemble.synthesis.patients import PEOPLE, invent_patient
-from phistack.ensemble.synthesis.scene import Scene
+from phistack.ensemble.synthesis.scene import PARTS, Scene
 from phistack.ensemble.synthesis.templates import table
 
 _TAG = re.compile(r"\[\w[\w-]*\]")
@@ -115,13 +115,15 @@ def _expanded(language: str) -> Iterator[tuple[list[TemplatePiece], Scene]]:
 
 
 def _tagged(slot: Placeholder, scene: Scene) -> list[tuple[str, Placeholder | None]]:
-    """The pieces of a mention, each with its label in brackets; parts of a name are slots, those of an address not."""
+    """The pieces of a mention, each with its label in brackets; parts of a name are slots, those of an address not.
+
+    A date without a form gets that of its label, which would otherwise change from one mention to the next.
+    """
     labels: Mapping[str, str] = scene.patient.world["labels"]
-    parts = {labels[part]: part for part in ("last", "first") if part in labels}
+    parts = {labels[part]: one.form for part, one in PARTS.items() if part in labels}
     written = scene.pieces(slot)
-    if slot == Placeholder("DATE", slot.role):  # Without a form, its label would change from one mention to the next.
-        slot = replace(slot, form={labels.get("date"): "full", labels.get("date part"): "part"}.get(written[-1][1], ""))
-    whole = len({label for _, label in written} - {""}) == 1
+    is_open = slot == Placeholder("DATE", slot.role) and "date" in labels
+    whole = not is_open and len({label for _, label in written} - {""}) == 1
 
     def slot_of(label: str) -> Placeholder | None:
         return slot if whole else replace(slot, form=parts[label]) if label in parts else None

@@ -37,6 +37,12 @@ _DAYS = {
 }  # fmt: skip
 """Role of a date -> the range of its distance from the note, in days."""
 
+PARTS = {
+    "first": Placeholder("DOCTOR", "", "first"), "last": Placeholder("DOCTOR", "", "last"),
+    "date": Placeholder("DATE", "", "full"), "date part": Placeholder("DATE", "", "part"),
+}  # fmt: skip
+"""Parts of names and dates, where they have labels of their own."""
+
 _ANYBODY = "KIN"
 """The placeholder of a new person each time."""
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from phistack.ensemble.synthesis.grammar import Placeholder, placeholders
 from phistack.ensemble.synthesis.patients import PEOPLE
+from phistack.ensemble.synthesis.scene import PARTS
 from phistack.ensemble.synthesis.templates import table
 from phistack.features.errors import SettingsError
 from phistack.features.files import file_named, read_toml
@@ -32,11 +33,6 @@ STYLES = FileRegistry("placeholders", "style of placeholders", ".toml", "phistac
 _ENTRIES = {"language": str, "pattern": str, "kinds": dict}
 _DATED = ("year", "month", "day")
 _NUMBER = re.compile(r"[0-9]{1,4}")
-_PARTS = {
-    "first": Placeholder("DOCTOR", "", "first"), "last": Placeholder("DOCTOR", "", "last"),
-    "date": Placeholder("DATE", "", "full"), "date part": Placeholder("DATE", "", "part"),
-}  # fmt: skip
-"""Parts of names and dates, where they have labels of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +157,6 @@ def slots_of_labels(language: str) -> Mapping[str, tuple[Placeholder, ...]]:
     """Label of the language's label set -> what has it; the kind of that name comes first."""
     found: dict[str, list[Placeholder]] = {}
     for kind, label in table(f"{language}/world")["labels"].items():
-        if kind in _PARTS or kind in known_kinds(language):
-            found.setdefault(label, []).append(_PARTS.get(kind) or Placeholder(kind))
+        if kind in PARTS or kind in known_kinds(language):
+            found.setdefault(label, []).append(PARTS.get(kind) or Placeholder(kind))
     return {label: tuple(slots) for label, slots in found.items()}
