@@ -23,9 +23,10 @@ from wordfreq import iter_wordlist
 from benchmarks.measuring import ROOT
 from benchmarks.running import run_main
 from phistack.ensemble.engine.doubt import lexicon
+from phistack.ensemble.synthesis.templates import lists_of
 from phistack.features.columns.gazetteers import LOCALES, Gazetteers
 from phistack.features.columns.installed import clinical_words
-from phistack.features.letters import without_accents
+from phistack.features.letters import fold, without_accents
 from phistack.features.registry import packaged_table
 
 _OUT = ROOT / "ensemble" / "engine" / "safe"
@@ -60,7 +61,7 @@ def main() -> None:
     for language in _LANGUAGES:
         often = set(without_accents(packaged_table(_REPEATS, "common_words.toml").get(language, "")).split())
         ranked = enumerate(_words(folder, language))
-        jobs = {entry[0] for entry in Gazetteers.of_language(language).entries["occupation"] if len(entry) == 1}
+        jobs = set(_jobs(language))
         usual = (word for rank, word in ranked if rank < _SHORT or len(word) > 3)
         words = list(islice((word for word in usual if without_accents(word) not in jobs), _MOST))
         words = [word for number, word in enumerate(words) if number < _CLOSED or not _is_name(word, names | often)]
@@ -77,6 +78,12 @@ def _clinical_names(names: Collection[str]) -> Iterator[str]:
     for language in _LANGUAGES:
         eponyms = clinical_words(language)["eponyms"]
         yield from (word for word in lexicon(language) if word in eponyms or _is_name(word, names))
+
+
+def _jobs(language: str) -> Iterator[str]:
+    """Occupations of one word: those of Faker and of our own invented notes."""
+    yield from (entry[0] for entry in Gazetteers.of_language(language).entries["occupation"] if len(entry) == 1)
+    yield from map(fold, lists_of(f"{language}/world", "things", "whole").get("PROFESSION", ()))
 
 
 def _is_name(word: str, names: Collection[str]) -> bool:

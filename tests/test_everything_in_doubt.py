@@ -54,6 +54,8 @@ def test_words_and_numbers_that_identify_nobody_stay(text: str) -> None:
         ("call 555-0199", ["555-0199"]), ("on 03/12 and 12.05", ["03/12", "12.05"]), ("a 93-year-old", ["93-year-old"]),
         ("at 17:40 on the ward 7", ["17:40", "7"]), ("ask T.S. or jk@ward.org", ["T.S", "jk@ward.org"]),
         ("hospital number 20220916", ["20220916"]), ("in Lakeside", ["Lakeside"]), ("with xq7", ["xq7"]),
+        ("lab 3/10 and 12/10, 7/5", ["3/10", "12/10", "7/5"]), ("SpO2 96 at\nlooked at", ["at"]),
+        ("a retired seamstress", ["seamstress"]),
         ("she met Yasmin, Nash, Hickman and AKM there", ["Yasmin", "Nash", "Hickman", "AKM"]),
     ],
 )  # fmt: skip

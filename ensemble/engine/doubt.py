@@ -41,8 +41,12 @@ _MOST_INITIALS = 3
 _NAMING_NOBODY = ("abbreviations", "drugs", "terms")
 """Categories of the clinical lexicon; eponyms, devices and scores are named after people."""
 _SIGNS = re.compile(r"[.\])]*(?:[ \t]*(?:\n|$)|[ \t]{2})")
+_AFTER_NUMBER = re.compile(r"\d[ \t]$")
 _NUMBERING = re.compile(r"\(?\d{1,2}[.)]")
 _LONGEST_NUMBER = 4
+_DAY_AND_MONTH = re.compile(r"[0-3]?\d/[0-3]?\d")
+_OF_TEN = re.compile(r"(?:\d|10)/10")
+"""A score, if it comes after what it scores; else a day of October."""
 _HEADING = re.compile(r"[^\W\d]+(?:[ /&-]+[^\W\d]+){0,4} ?:")
 _LONGEST_HEADING = 40
 
@@ -97,8 +101,11 @@ class SafeText:
 
     def _is_safe(self, place: _Place, stretch: Range, parts: Sequence[Range], is_measured: bool) -> bool:
         written = place.text[slice(*stretch)]
-        if self.forms.fullmatch(written.strip(_MARKS)) or (_NUMBERING.fullmatch(written) and place.opens(*stretch)):
+        bare = written.strip(_MARKS)
+        if self.forms.fullmatch(bare) or (_NUMBERING.fullmatch(written) and place.opens(*stretch)):
             return True
+        if _DAY_AND_MONTH.fullmatch(bare):
+            return is_measured and bool(_OF_TEN.fullmatch(bare))
         return all(self._is_safe_part(place, *part, is_measured) for part in parts)
 
     def _is_safe_part(self, place: _Place, start: int, end: int, is_measured: bool) -> bool:
@@ -108,6 +115,8 @@ class SafeText:
         if not part.isalpha():
             return bool(self.forms.fullmatch(part)) or part.lower() in self.clinical
         word = part.lower()
+        if place.signs_entry(start, end):
+            return word in self.units
         if not place.may_be_initials(start, end) and (word in self.clinical or word in self.units):
             return True
         if part.islower():
@@ -139,6 +148,11 @@ class _Place:
         part = self.text[start:end]
         is_short = part.isupper() and len(part) <= _MOST_INITIALS
         return is_short and (len(part) == 1 or bool(_SIGNS.match(self.text, end)))
+
+    def signs_entry(self, start: int, end: int) -> bool:
+        """Whether it is two or three letters, of any case, between a number and the end of a line, where staff sign."""
+        is_short = 1 < end - start <= _MOST_INITIALS and _AFTER_NUMBER.search(self.text, max(0, start - 2), start)
+        return bool(is_short and _SIGNS.match(self.text, end))
 
     def opens(self, start: int, end: int) -> bool:
         """Whether a word begins a sentence or a line, or is in a heading: a few words before a colon."""
