@@ -1,13 +1,13 @@
 """Learning curves of a hospital that annotates its own notes: what a shipped engine adds to them.
 
-    python -m benchmarks.own_notes english --corpora ../shared/corpora --on presidio asq invented
+    python -m benchmarks.own_notes english --corpora ../shared/corpora --on hospital presidio asq invented
 
 Four ways to use 10 to 160 own notes, scored on the same notes of other patients: the engine as it ships; a stack of
 regex, TBED and CRF trained on the own notes; what either of these accepts; and the same stack with the engine as a
 further submodel (`train --with`). A gold span is touched if any marked span shares a character with it; a marked span
 is right if it touches a gold span. Strict F1 needs the right offsets and label, for the engine alone a label of the
 same kind of PHI. Figures are means over seeds, which draw notes and patients, with the half width of the 95 % interval
-(Student's t).
+(Student's t). `hospital` are notes of one hospital, of three forms each of ten kinds that the English engine never saw.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from rich.console import Console
 from scipy.stats import t
 
+from benchmarks.hospital_notes.notes import corpus_of, invented
 from benchmarks.running import run_main
 from phistack.ensemble.bundles.bundle import load_bundle
 from phistack.ensemble.bundles.shipped import bundle_path
@@ -50,6 +51,7 @@ _HOMES = {
     "court": ("court-en/train", ""),
 }
 _SEED_OF_INVENTED = 8_101
+_FORMS = 3
 
 Answer = Sequence[Sequence[Span]]
 
@@ -67,6 +69,8 @@ def notes_of(name: str, folder: Path, most: int) -> Corpus:
 
     :param most: how many notes to invent.
     """
+    if name == "hospital":
+        return corpus_of(invented("en", most, templates_a_kind=_FORMS), "en")
     if name == "invented":
         return synthesize(most, seed=_SEED_OF_INVENTED, registers="all", lexicon="test")
     home, group_by = _HOMES[name]
@@ -162,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("engine", help="its name or its bundle")
     parser.add_argument("--corpora", type=Path, default=Path("../shared/corpora"))
-    parser.add_argument("--on", nargs="+", choices=[*_HOMES, "invented"], default=["presidio", "asq", "invented"])
+    parser.add_argument("--on", nargs="+", choices=[*_HOMES, "hospital", "invented"], default=["hospital", "presidio"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 20, 40, 80, 160])
     parser.add_argument("--scored", type=int, default=200, help="the most notes to score")
     parser.add_argument("--seeds", type=int, default=5)

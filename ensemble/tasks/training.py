@@ -162,8 +162,11 @@ def beside_shipped(training: Training, corpus: Corpus, path: Path) -> str:
     ours = reach_of(corpus.documents, training.engine.stacker.out_of_fold_)
     annotated = load_bundle(shipped_engine(shipped)).annotate(corpus.documents)
     theirs = reach_of(corpus.documents, [document.spans for document in annotated])
-    if f_score(ours.precision, ours.reach, beta=2) >= f_score(theirs.precision, theirs.reach, beta=2):
+    new, old = (f_score(one.precision, one.reach, beta=2) for one in (ours, theirs))
+    if new > old:
         advice = "use the new one"
+    elif new == old:
+        advice = "they are equal, so annotate more notes"
     elif any(model.reads_ahead for model in training.engine.submodels):
         advice = f"use {shipped}, or both with --model {shipped} --model {path}, and annotate more notes"
     else:
