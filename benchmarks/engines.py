@@ -56,6 +56,7 @@ _SMALL: Mapping[str, Any] = {
             "max_iterations": 60,
             "look_alikes": 1.0,
             "others": 0.3,
+            "noise": 0.2,
         },
         "blstm": {
             "networks": 2,
@@ -65,13 +66,16 @@ _SMALL: Mapping[str, Any] = {
             "word_size": 24,
             "lstm_size": 160,
             "epochs": 8,
+            "dropout": 0.15,
+            "word_dropout": 0.2,
+            "value_dropout": 0.2,
         },
     },
 }
 """How engines that ship differ from the defaults: 8-bit networks with more units and fewer, smaller word vectors, as
 invented notes repeat their words; a CRF of half the tags and fewer weights, from more of the text without PHI, which is
-right more often where notes are invented; and a threshold for users to whom a missed identifier is worse than a word
-too many."""
+right more often where notes are invented; attributes, words and values left out in training, as users' notes are unlike
+these; and a threshold for users to whom a missed identifier is worse than a word too many."""
 _HELD_OUT = 5
 """One in so many carriers and patients is held out for measuring."""
 _SEED, _OTHER_SEED = 17, 1017
