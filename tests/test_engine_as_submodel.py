@@ -13,9 +13,11 @@ from phistack.ensemble.bundles.bundle import load_bundle, save_bundle
 from phistack.ensemble.bundles.engine_submodel import EngineSubmodel
 from phistack.ensemble.bundles.self_test import self_test
 from phistack.ensemble.engine import Engine
+from phistack.ensemble.evaluation.measures import Reach
 from phistack.ensemble.stacking.candidates import pooled
 from phistack.ensemble.stacking.stacker import Stacker
 from phistack.ensemble.synthesis import synthesize
+from phistack.ensemble.tasks import training as tasks_training
 from phistack.ensemble.training.settings import EngineSettings
 from phistack.ensemble.training.trainer import prepared, propose, train
 from phistack.features.columns.settings import FeatureSettings
@@ -206,6 +208,18 @@ def test_without_an_engine_few_notes_are_told_to_train_with_one(tmp_path: Path, 
     )
     assert status == 0, said
     assert "train with --with english, or annotate more notes" in out
+
+
+@pytest.mark.beside_shipped
+def test_engines_that_do_equally_well_are_said_to(
+    tmp_path: Path, phistack: Phistack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks_training, "reach_of", lambda *_: Reach(reach=0.9, precision=0.8))
+    write_corpus(OURS, tmp_path / "ours", format="i2b2")
+    given = ("train", tmp_path / "ours", "--submodels", "regex", "--folds", 2, "--model", tmp_path / "engine")
+    status, out, said = phistack(*given)
+    assert status == 0, said
+    assert "they are equal, so annotate more notes" in out
 
 
 def test_an_engine_that_changed_is_read_again(theirs: Path, tmp_path: Path) -> None:
