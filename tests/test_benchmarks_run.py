@@ -39,7 +39,7 @@ SHORT = {
     "--jobs 1": "Membership of a name",
     "label_errors invented --notes 10 --submodels regex --folds 2 --jobs 1 --picture {empty}": "check-labels",
     "meddocan --corpus {corpora}/meddocan --submodels regex --jobs 1 --out {out} --results {results}": "stack",
-    "own_notes {engine} --on invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
+    "own_notes {engine} --on hospital invented --sizes 6 --scored 10 --seeds 1": "stack with the engine",
     "records --model {engine} --documents 4": "FHIR, no Patient:",
     "results --check": "",
     "review {engine} --notes 3 --scored 0 --met": "random",

@@ -30,7 +30,7 @@ from phistack.features.errors import SettingsError, no_such
 
 FOLDER = Path(__file__).parent
 SETS = {"second": FOLDER, "third": FOLDER / "third"}
-"""Set -> the folder of its templates, values and names, all written by one author."""
+"""Set -> the folder of its templates, values and names; in each language by one author."""
 _HEAD = re.compile(r"^= (?P<kind>[a-z]+)(?: (?P<sex>[FM]))?(?: (?P<low>\d+)-(?P<high>\d+))?\n", re.M)
 _ALTERNATIVES = re.compile(r"\[([^\[\]\n]*\|[^\[\]\n]*)\]")
 _SLOT = re.compile(

@@ -44,9 +44,8 @@ _SIGNS = re.compile(r"[.\])]*(?:[ \t]*(?:\n|$)|[ \t]{2})")
 _AFTER_NUMBER = re.compile(r"\d[ \t]$")
 _NUMBERING = re.compile(r"\(?\d{1,2}[.)]")
 _LONGEST_NUMBER = 4
-_DAY_AND_MONTH = re.compile(r"[0-3]?\d/[0-3]?\d")
-_OF_TEN = re.compile(r"(?:\d|10)/10")
-"""A score, if it comes after what it scores; else a day of October."""
+_DAY_AND_MONTH = re.compile(r"(?!(?:\d|10)/10$)[0-3]?\d/[0-3]?\d")
+"""In doubt even where a number is measured. Of ten may be a score: it is safe after what it scores."""
 _HEADING = re.compile(r"[^\W\d]+(?:[ /&-]+[^\W\d]+){0,4} ?:")
 _LONGEST_HEADING = 40
 
@@ -105,7 +104,7 @@ class SafeText:
         if self.forms.fullmatch(bare) or (_NUMBERING.fullmatch(written) and place.opens(*stretch)):
             return True
         if _DAY_AND_MONTH.fullmatch(bare):
-            return is_measured and bool(_OF_TEN.fullmatch(bare))
+            return False
         return all(self._is_safe_part(place, *part, is_measured) for part in parts)
 
     def _is_safe_part(self, place: _Place, start: int, end: int, is_measured: bool) -> bool:

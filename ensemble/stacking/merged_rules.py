@@ -1,7 +1,7 @@
 """Rules for rare formulaic types, whose spans are merged after the SVM, as Liu 2017 does on N-GRID (section 3.6).
 
     rules = MergedRules.of(("PHONE", "EMAIL"), "", "en")         the shipped patterns for these labels
-    rules = MergedRules.structured(("PATIENT", "DATE"), "en")    those for HL7, JSON, XML, key=value and DICOM
+    rules = MergedRules.structured(("PATIENT", "DATE"), "en")    those for HL7, JSON, XML, DICOM, addresses
     rules.merged(tables, decisions)                              the decisions, with the matches of the rules
 
 Submodels and stacker do not learn the labels of the former. The latter add to what was learned: few training notes have

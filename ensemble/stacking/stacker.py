@@ -77,7 +77,7 @@ class StackerSettings:
     :param beta: weight of recall against precision where the threshold is chosen.
     :param rule_labels: labels that are not learned, because rules find them; see `ensemble.stacking.merged_rules`.
     :param structured_text: whether shipped patterns add to the stack what they find in structured text (HL7, JSON, XML,
-        `key=value`, DICOM).
+        `key=value`, DICOM), and e-mail and IP addresses.
     :param rules_file: path of a user's patterns for these labels, added to the shipped ones.
     :param lean_on: the submodels that learned from other notes, such as an engine; `EngineSettings` fills it in. The
         fewer mentions the training notes have, the more the stacker believes them.

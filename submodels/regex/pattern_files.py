@@ -195,7 +195,7 @@ def shipped_patterns(language: str) -> list[Pattern]:
 
 
 def structured_patterns() -> tuple[Pattern, ...]:
-    """The shipped patterns for structured text: HL7, DICOM, fields of JSON and XML, keys and values."""
+    """The shipped patterns for structured text (HL7, DICOM, fields of JSON and XML, keys and values) and addresses."""
     return _shipped("structured")
 
 
